@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -59,15 +60,19 @@ struct Event {
   std::optional<Duration> flight;      ///< take-off to landing
   std::optional<Duration> first_byte;  ///< take-off to the final response head
   int attempts = 1;                    ///< how often it was sent, once it has landed: see RetryConfig
-  int failures = 0;                    ///< how many of `attempts` were followed by another one because they had failed
-  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream; of a tunnel, all bytes
-  std::uint64_t bytes_out = 0;         ///< body bytes to the upstream; of a tunnel, all bytes
-  std::string_view sni;                ///< of a tunnel that has landed: the name in the client's TLS hello, if any
-  std::string_view alpn;               ///< likewise: the protocols offered in that hello, `h2,http/1.1`
-  std::string_view limited_by;         ///< the limit that made it wait
-  std::string_view error;              ///< an RFC 9209 token
-  std::string_view detail;             ///< a sentence for people
-  std::string_view refusal;            ///< on `refused`: its kind, e.g. `queue_full`, `malformed`
+  /// The statuses of all answers by which the upstream turned it away, once it has landed, in their order: 429, 503,
+  /// 529, and what refuses by UpstreamSettings::pause_on. The last may be what the client got.
+  std::span<const std::uint16_t> refusals;
+  int unreadable_fields = 0;    ///< that were about limits, in all answers to it, and could not be read
+  int failures = 0;             ///< how many of `attempts` were followed by another one because they had failed
+  std::uint64_t bytes_in = 0;   ///< body bytes from the upstream; of a tunnel, all bytes
+  std::uint64_t bytes_out = 0;  ///< body bytes to the upstream; of a tunnel, all bytes
+  std::string_view sni;         ///< of a tunnel that has landed: the name in the client's TLS hello, if any
+  std::string_view alpn;        ///< likewise: the protocols offered in that hello, `h2,http/1.1`
+  std::string_view limited_by;  ///< the limit that made it wait
+  std::string_view error;       ///< an RFC 9209 token
+  std::string_view detail;      ///< a sentence for people
+  std::string_view refusal;     ///< on `refused`: its kind, e.g. `queue_full`, `malformed`
 };
 
 using EventSink = std::function<void(const Event&)>;

@@ -55,6 +55,10 @@ class Gate {
   void took_off(std::uint32_t index) { flying_.push_back({index}); }
   /// It was sent: until then it may wait for a connection, which proves nothing.
   void left(std::uint32_t index, Time now);
+  /// Its answer has begun, and may be a refusal: from now on it counts as answered after a second.
+  void await_judgement(std::uint32_t index, Time now) {
+    if (land(index)) flying_.push_back({index, now});
+  }
   /// Its answer is no refusal. True: the gate is opened by this.
   bool answered(std::uint32_t index);
   /// It ended without an answer: the next in line may go.

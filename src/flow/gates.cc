@@ -134,6 +134,10 @@ void Gates::left(Time now, std::string_view group, std::uint32_t index) {
   each_of(group, [&](Gate& gate, std::string_view) { gate.left(index, now); });
 }
 
+void Gates::await_judgement(Time now, std::string_view group, std::uint32_t index) {
+  each_of(group, [&](Gate& gate, std::string_view) { gate.await_judgement(index, now); });
+}
+
 // ---- what is heard of them ------------------------------------------------------------------------------------------
 
 bool Gates::leave(std::string_view group, std::uint32_t index, bool answered) {

@@ -57,6 +57,10 @@ class Gates {
   /// The request was answered, and not refused; or it ended without an answer. False: no gate waits for it.
   bool leave(std::string_view group, std::uint32_t index, bool answered);
 
+  /// The answer to the request, if it passed, has begun, and whether it is a refusal is not known yet. That it has
+  /// flown for long proves nothing before Gate::kProof from now.
+  void await_judgement(Time now, std::string_view group, std::uint32_t index);
+
   /// Other processes tell of a gate.
   void hear(Time now, const PauseNews& news);
 

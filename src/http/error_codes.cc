@@ -49,7 +49,9 @@ class CodeFinder final : public nlohmann::json_sax<nlohmann::json> {
   bool found_ = false;
 };
 
-bool is_plain_json(const Fields& fields) {
+}  // namespace
+
+bool may_name_error(const Fields& fields) {
   const auto type = fields.find("content-type");
   if (!type || fields.find("content-encoding")) return false;
   std::string_view media = type->substr(0, type->find(';'));
@@ -57,10 +59,8 @@ bool is_plain_json(const Fields& fields) {
   return equal_ignoring_case(media, "application/json");
 }
 
-}  // namespace
-
 bool names_error(const Fields& fields, std::string_view body, std::span<const std::string> codes) {
-  if (codes.empty() || !is_plain_json(fields)) return false;
+  if (codes.empty() || !may_name_error(fields)) return false;
   CodeFinder finder(codes);
   nlohmann::json::sax_parse(body, &finder);
   return finder.found();

@@ -10,6 +10,9 @@
 
 namespace penstock::http {
 
+/// Whether a body with these fields can name an error: it is JSON, and not encoded.
+bool may_name_error(const Fields& fields);
+
 /// Whether a `code`, `type` or `error_code`, at any depth, is one of `codes`. False for a body that is not JSON by its
 /// fields, or is encoded, or malformed before such a word.
 bool names_error(const Fields& fields, std::string_view body, std::span<const std::string> codes);

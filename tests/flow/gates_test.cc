@@ -135,6 +135,18 @@ TEST_F(Paused, a_probe_that_waits_for_a_connection_proves_nothing_until_it_is_se
   EXPECT_THAT(yard_.advance_to(until_ + 11 * kSecond), ElementsAre(3, 4));
 }
 
+TEST_F(Paused, a_probe_whose_answer_is_judged_does_not_open_it_until_a_second_after_that) {
+  yard_.arrive(1);
+  until_ = yard_.pause(1, kPauses);
+  yard_.arrive_all({2, 3, 4, 5});
+  ASSERT_THAT(probe(), ElementsAre(2));
+  yard_.sent(2);
+  yard_.advance_to(until_ + kSecond / 2);
+  yard_.await_judgement(2);
+  EXPECT_THAT(yard_.advance_to(until_ + kSecond + kSecond / 2 - 1), IsEmpty());
+  EXPECT_THAT(yard_.answered(2), ElementsAre(3, 4));
+}
+
 TEST_F(Paused, answers_to_requests_that_flew_before_prove_nothing) {
   yard_.arrive_all({1, 2, 3});
   until_ = yard_.pause(1, kPauses);

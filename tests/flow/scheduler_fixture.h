@@ -112,6 +112,7 @@ class SchedulerFixture {
   }
   void sent(RequestId id) { upstream.left(now, tickets_.at(id)); }
   Ids answered(RequestId id) { return upstream.answered(now, tickets_.at(id), commands_), started(); }
+  void await_judgement(RequestId id) { upstream.gates().await_judgement(now, {}, tickets_.at(id).index); }
   /// As Scheduler::pause(), by the answer to that request.
   Time pause(RequestId id, std::optional<Time> length, std::string_view group = {}) {
     return upstream.pause(now, group, length, 300 * kSecond, tickets_.at(id));

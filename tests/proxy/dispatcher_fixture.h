@@ -28,6 +28,8 @@ struct Told {
   int attempts = 0;
   std::optional<Duration> wait, flight, first_byte;
   std::uint64_t bytes_in = 0, bytes_out = 0;
+  std::vector<int> refusals;
+  int unreadable_fields = 0;
 
   explicit Told(const Event& event)
       : kind(event.kind),
@@ -52,7 +54,9 @@ struct Told {
         flight(event.flight),
         first_byte(event.first_byte),
         bytes_in(event.bytes_in),
-        bytes_out(event.bytes_out) {}
+        bytes_out(event.bytes_out),
+        refusals(event.refusals.begin(), event.refusals.end()),
+        unreadable_fields(event.unreadable_fields) {}
 };
 
 inline const char* name_of(EventKind kind) {

@@ -321,8 +321,11 @@ void Dispatcher::give_last_answer(Exchange& exchange) {
     answer->give(exchange.sink);
     return completed(exchange, answer->result());
   }
-  http::Refusal broken{.why = http::Reason::connection_terminated,
-                       .details = exchange.upstream->name + ": the connection was closed before an answer came"};
+  const bool refused = exchange.sendings.why == Again::refused;
+  http::Refusal broken{
+      .why = refused ? http::Reason::response_incomplete : http::Reason::connection_terminated,
+      .details = exchange.upstream->name +
+                 (refused ? ": its refusal broke off" : ": the connection was closed before an answer came")};
   broken.attempts = exchange.sendings.attempts;
   exchange.sink.answer_refusal(broken);
   failed(exchange, {.why = broken.why, .details = broken.details}, {});
@@ -330,6 +333,7 @@ void Dispatcher::give_last_answer(Exchange& exchange) {
 
 /// Every exchange ends here: the event is emitted first, then its slot is freed, then a waiting request starts.
 void Dispatcher::end(Exchange& exchange, const Ending& ending) {
+  if (exchange.flight) exchange.flight->conclude();
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
   if (exchange.upstream) exchange.upstream->shares.leave(exchange.share);
@@ -354,6 +358,7 @@ void Dispatcher::body_came(Exchange& exchange) {
 }
 
 bool Dispatcher::wants_body(const Exchange& exchange) const {
+  if (exchange.sendings.back_since != 0) return resending_.wants_body(exchange);
   if (exchange.stage == Exchange::Stage::in_flight) return exchange.body.size() < kBodyInFlight;
   return !exchange.head.expect_continue && exchange.body.size() < services_.config.caps.pending_body_bytes &&
          memory_.has_room_for_bodies();

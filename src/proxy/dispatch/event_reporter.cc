@@ -104,6 +104,8 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) const {
   }
   event.attempts = sendings.attempts;
   event.failures = sendings.failures;
+  event.refusals = sendings.said.refusals;
+  event.unreadable_fields = sendings.said.unreadable;
   return event;
 }
 

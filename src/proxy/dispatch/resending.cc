@@ -45,6 +45,10 @@ void Resending::body_came(Exchange& exchange) {
   }
 }
 
+bool Resending::wants_body(const Exchange& exchange) const {
+  return exchange.body.held() < services_.config.caps.replay_body && memory_.has_room_for_bodies();
+}
+
 bool Resending::has_room_for(Exchange& exchange, std::size_t bytes) {
   memory_.release(exchange.memory);
   memory_.judge(exchange.memory, exchange.sink.held(), bytes);

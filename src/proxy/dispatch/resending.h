@@ -21,6 +21,8 @@ class Resending {
   void takes_off(Exchange& exchange);
   /// More of the body has come after the take-off.
   void body_came(Exchange& exchange);
+  /// Whether more of the body may come while the request waits again.
+  bool wants_body(const Exchange& exchange) const;
   /// The request will not be sent again: its body need not be kept.
   void forget_body(Exchange& exchange);
 

@@ -39,6 +39,8 @@ class Attempt {
   virtual void make_room() {}
   /// The time-outs may have changed.
   virtual void keep_time() = 0;
+  /// The exchange ends: what the attempt has seen of an answer, and not told its upstream yet, counts now.
+  virtual void conclude() {}
   /// Ends the attempt at once: the sink gets the refusal, or a broken response if the head was already passed on.
   virtual void abort(const http::Refusal& refusal) = 0;
   /// For an exchange that ends from outside. An attempt that ends by itself hands over its result.

@@ -12,6 +12,9 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kMostScopes = 1024;  // beyond that a pause is the upstream's
+
+/// Without a word of limits.
+bool refuses(int status) { return http::may_refuse(status) && status != 403; }
 }  // namespace
 
 Pausing::Pausing(const Services& services, std::string_view upstream, const UpstreamSettings& settings,
@@ -24,28 +27,48 @@ Pausing::Pausing(const Services& services, std::string_view upstream, const Upst
       hash_(group_hash(services, upstream)),
       learning_(services, upstream, settings, limiter) {}
 
-/// A 503 without a time is a failure of the request that drew it: others may well be served.
+/// A time that is past says no more than none. A 503 without a time is a failure of the request that drew it: others
+/// may well be served.
 Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) {
-  http::RateLimitWord word;
+  if (answer.known == Known::head) return await_judgement(answer), Found::nothing;
   const int status = answer.head.status;
-  if (http::may_refuse(status) && status != 403)
-    limiter_->refused(services_.loop.now(), answer.group, answer.departure);
+  if (answer.known == Known::incurable) {
+    answer.said.refusals.push_back(static_cast<std::uint16_t>(status));
+    return pass(answer, commands);
+  }
+  http::RateLimitWord word;
+  if (refuses(status)) limiter_->refused(services_.loop.now(), answer.group, answer.departure);
   if (settings_.obey != Obey::off) {
     if (settings_.learn == Learn::on) learning_.observe(answer.head, answer.request, answer.group, answer.departure);
     word = http::read_rate_limit(answer.head, services_.loop.wall(), settings_.obey, settings_.pause_on);
+    answer.said.unreadable += static_cast<int>(word.unreadable);
   }
+  if (word.refused || refuses(status)) answer.said.refusals.push_back(static_cast<std::uint16_t>(status));
+  if (word.pause && *word.pause <= Duration{0}) word.pause.reset();
   if (word.refused && (word.pause || status != 503)) return pause(word, answer);
   const bool waits = word.spent && word.pause && spent_.counts(services_.loop.now()) && pauses_for_spent(word, answer);
   if (waits) return pause(word, answer);
+  return pass(answer, commands);
+}
+
+/// To gates it is as good as an answer that serves.
+Pausing::Found Pausing::pass(const Answer& answer, flow::Commands& commands) {
   const bool matters = scheduler_.answered(services_.loop.now(), answer.ticket, commands);
   return matters ? Found::something : Found::nothing;
+}
+
+void Pausing::await_judgement(const Answer& answer) {
+  const std::string lane = lane_of(answer.request, answer.group);
+  scheduler_.gates().await_judgement(services_.loop.now(), lane, answer.ticket.index);
 }
 
 /// What is spent may be a part of the API: without groups it cannot be told which requests are about that.
 bool Pausing::pauses_for_spent(const http::RateLimitWord& word, const Answer& answer) {
   if (word.scope == http::RateLimitWord::Scope::named && answer.group.empty()) return false;
   const flow::Time now = services_.loop.now();
-  if (!spent_.disproved(now, answer.departure.at)) return spent_.begin(now, now + word.pause->count()), true;
+  const std::string owner = scope_of(answer.request);
+  const std::string& scope = owner.empty() ? answer.group : owner;
+  if (!spent_.disproved(now, scope, answer.took_off)) return spent_.begin(now, scope, now + word.pause->count()), true;
   services_.notices({.level = LogLevel::warn,
                      .text = upstream_ + " says in " + std::string(word.field) +
                              " that nothing remains, and serves more: ignored for an hour"});
@@ -53,7 +76,6 @@ bool Pausing::pauses_for_spent(const http::RateLimitWord& word, const Answer& an
 }
 
 Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& answer) {
-  if (word.pause && *word.pause <= Duration{0}) return Found::nothing;
   const flow::Time now = services_.loop.now(), most = settings_.max_pause.count();
   status_ = answer.head.status;
   const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;

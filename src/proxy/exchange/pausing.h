@@ -22,27 +22,11 @@
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
 #include "proxy/exchange/learning.h"
+#include "proxy/exchange/said_of_limits.h"
 #include "proxy/exchange/services.h"
+#include "proxy/exchange/spent_words.h"
 
 namespace penstock::proxy {
-
-/// Whether the field counts by which an upstream serves a request and tells that nothing remains. The field is wrong if
-/// a request that was sent later is served before the reset that the field named.
-class SpentWords {
- public:
-  bool counts(flow::Time now) const { return now >= ignored_until_; }
-  void begin(flow::Time now, flow::Time reset) { since_ = now, reset_ = reset; }
-  /// The answer to a request that took off then has the field again. True: it is wrong, and ignored for an hour.
-  bool disproved(flow::Time now, flow::Time took_off) {
-    const bool wrong = now < reset_ && took_off > since_;
-    if (wrong) ignored_until_ = now + kIgnored;
-    return wrong;
-  }
-
- private:
-  static constexpr flow::Time kIgnored = 3'600'000'000;
-  flow::Time since_ = 0, reset_ = 0, ignored_until_ = 0;
-};
 
 class Pausing {
  public:
@@ -50,13 +34,22 @@ class Pausing {
   Pausing(const Services& services, std::string_view upstream, const UpstreamSettings& settings,
           flow::Scheduler& scheduler, const std::unique_ptr<flow::Limiter>& limiter);
 
+  /// What is known of an answer that may be a refusal.
+  enum class Known : std::uint8_t {
+    head,       ///< whether waiting cures it, its body will show: observe() is to be called once more
+    curable,    ///< or the body is not asked
+    incurable,  ///< it pauses nothing
+  };
   /// The final head of the answer to a request in flight.
   struct Answer {
+    Known known;
     const http::ResponseHead& head;
     const http::Fields& request;
     const std::string& group;
     flow::Ticket ticket;
     const flow::Departure& departure;
+    flow::Time took_off;
+    SaidOfLimits& said;  ///< by all answers to the request; what this one says is added
   };
   enum class Found { nothing, something, paused_scope };
   /// `paused_scope`: waiting requests with the paused credentials are to be moved to their lane, see lane_of().
@@ -80,6 +73,8 @@ class Pausing {
   std::optional<PauseSnapshot> longest(flow::Time now) const;
 
  private:
+  Found pass(const Answer& answer, flow::Commands& commands);
+  void await_judgement(const Answer& answer);
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
   bool shorten_here(flow::Time now, flow::Time latest, flow::Commands& commands);

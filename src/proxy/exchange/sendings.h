@@ -7,6 +7,7 @@
 
 #include "proxy/exchange/kept_answer.h"
 #include "proxy/exchange/retry_policy.h"
+#include "proxy/exchange/said_of_limits.h"
 
 namespace penstock::proxy {
 
@@ -17,6 +18,7 @@ struct Sendings {
   std::int64_t deadline = 0;    ///< nothing is sent again after it; arrival + queue.maxWait
   std::int64_t back_since = 0;  ///< when it went back to wait; 0: it does not wait again
   Again why = Again::no;        ///< likewise
+  SaidOfLimits said;
   std::unique_ptr<KeptAnswer> answer;  ///< of the last attempt, while the request waits again; null: there was none
 };
 

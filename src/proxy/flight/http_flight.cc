@@ -251,8 +251,6 @@ void HttpFlight::give_trailers(transfer::HeaderLines& trailers) {
   for (std::size_t i = 0; i < fields.size(); ++i) trailers.add(fields[i].name, fields[i].value);
 }
 
-bool HttpFlight::answer_says_its_end() const { return answer_.head().has_length || answer_.head().chunked; }
-
 bool HttpFlight::answer_is_whole() const {
   const auto& head = answer_.head();
   if (!head.has_body(exchange_.head.method)) return true;
@@ -261,8 +259,9 @@ bool HttpFlight::answer_is_whole() const {
 }
 
 void HttpFlight::on_done(const transfer::Result& result) {
-  const bool has_body = answer_.head().has_body(exchange_.head.method);
-  if (answered() && result.without_goodbye && has_body && !answer_says_its_end()) {
+  const auto& head = answer_.head();
+  const bool needs_end = head.has_body(exchange_.head.method) && !head.has_length && !head.chunked;
+  if (answered() && result.without_goodbye && needs_end) {
     return fail(http::Reason::response_incomplete, "the answer was cut off");
   }
   // After a complete response libcurl may still fail on the rest of the upload.
@@ -290,7 +289,12 @@ void HttpFlight::failed(const transfer::Result& result) {
   fail(refusal_of(result));
 }
 
-void HttpFlight::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
+/// An answer that was held back and breaks off is not worth keeping, and its request may be sent again all the same.
+void HttpFlight::fail(const http::Refusal& refusal) {
+  std::unique_ptr<KeptAnswer> none;
+  if (events_.send_again(exchange_, answer_.conclude(), none)) return;
+  abort(of(exchange_.upstream->name, refusal));
+}
 
 void HttpFlight::complete() {
   if (answer_.holds()) {
@@ -319,7 +323,7 @@ void HttpFlight::keep_time() {
 
 std::int64_t HttpFlight::deadline() const {
   const auto& timeouts = exchange_.upstream->settings.timeouts;
-  std::int64_t next = std::min(idle_deadline(), total_deadline(exchange_));
+  std::int64_t next = std::min({idle_deadline(), total_deadline(exchange_), answer_.patient_until()});
   if (go_ahead_at_ != 0) next = std::min(next, go_ahead_at_);
   if (sent_ != 0 && !answered() && timeouts.first_byte.count() > 0)
     next = std::min(next, sent_ + timeouts.first_byte.count());
@@ -345,6 +349,10 @@ void HttpFlight::on_time() {
   if (sent_ != 0 && !answered() && timeouts.first_byte.count() > 0 && now >= sent_ + timeouts.first_byte.count()) {
     return fail(http::Reason::response_timeout,
                 "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
+  }
+  if (now >= answer_.patient_until()) {
+    answer_.lose_patience();
+    if (!answer_.holds() && exchange_.body.held() > 0) events_.forget_body(exchange_);
   }
   if (now >= idle_deadline() && answer_.client_reads_on()) moved_ = now;
   if (now < idle_deadline()) return keep_time();

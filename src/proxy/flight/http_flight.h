@@ -33,6 +33,7 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   void keep_time() override;
   void abort(const http::Refusal& refusal) override;
   AttemptResult result() const override;
+  void conclude() override { answer_.conclude(); }
 
   void on_connected() override;
   void on_head_sent() override;
@@ -51,7 +52,6 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   void pass_head();
   Taken pass_chunks(std::string_view bytes);
   bool answer_is_whole() const;
-  bool answer_says_its_end() const;
   void complete();
   void body_sent();
   void go_ahead();

@@ -6,16 +6,18 @@
 
 #include "http/error_codes.h"
 #include "http/forwarding.h"
+#include "proxy/exchange/time_limits.h"
 #include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kHeadLines = 1000;
-constexpr std::size_t kSmall = 1024;     // bytes; smaller chunks are merged
-constexpr std::size_t kFewChunks = 256;  // up to this many in one read need no rest, whatever their size
-constexpr std::size_t kCrumb = 16;       // bytes per chunk, its size line and line ends included
-constexpr std::int64_t kRest = 20'000;   // microseconds
+constexpr std::size_t kSmall = 1024;          // bytes; smaller chunks are merged
+constexpr std::size_t kFewChunks = 256;       // up to this many in one read need no rest, whatever their size
+constexpr std::size_t kCrumb = 16;            // bytes per chunk, its size line and line ends included
+constexpr std::int64_t kRest = 20'000;        // microseconds
+constexpr std::int64_t kJudgement = 500'000;  // likewise; less than Gates::await_judgement() allows for
 }  // namespace
 
 ResponseRelay::ResponseRelay(const Services& services, Exchange& exchange)
@@ -40,12 +42,23 @@ void ResponseRelay::pass_head(Again why) {
   const int attempts = exchange_.sendings.attempts;
   auto fields = http::response_fields(head(), exchange_.target, via, Duration{exchange_.waited});
   if (attempts > 1) fields.add("Proxy-Status", http::proxy_status(attempts, via));
-  if (why == Again::no || (head().has_body(exchange_.head.method) && length.value_or(0) > KeptAnswer::kMost)) {
+  const bool small = !head().has_body(exchange_.head.method) || length.value_or(0) <= KeptAnswer::kMost;
+  const bool holds = why != Again::no && small, judges = small && may_name_what_no_waiting_cures();
+  if (judges) {
+    tell(Pausing::Known::head);
+    judged_until_ = services_.loop.now() + kJudgement;
+    if (!holds) passed_.emplace();
+  } else {
     observe();
-    return exchange_.sink.answer_head(head().status, head().reason, fields, length);
   }
-  if (exchange_.upstream->settings.retry.except.empty()) observe();
+  if (!holds) return exchange_.sink.answer_head(head().status, head().reason, fields, length);
   held_ = std::make_unique<KeptAnswer>(why, head(), std::move(fields), length);
+}
+
+bool ResponseRelay::may_name_what_no_waiting_cures() const {
+  const auto& settings = exchange_.upstream->settings;
+  return !settings.retry.except.empty() && http::may_refuse(head().status, settings.pause_on) &&
+         head().has_body(exchange_.head.method) && http::may_name_error(head().fields);
 }
 
 void ResponseRelay::pass_body(std::string_view bytes) {
@@ -53,8 +66,27 @@ void ResponseRelay::pass_body(std::string_view bytes) {
   if (held_) {
     if (held_->append(bytes)) return;
     pass_held();
+  } else if (passed_) {
+    passed_->append(bytes);
+    if (passed_->size() > KeptAnswer::kMost) observe();
   }
   exchange_.sink.answer_body(bytes);
+}
+
+std::int64_t ResponseRelay::patient_until() const {
+  if (judged_until_ != 0) return judged_until_;
+  return held_ ? exchange_.sendings.deadline : kNever;
+}
+
+void ResponseRelay::lose_patience() {
+  const std::int64_t now = services_.loop.now();
+  if (judged_until_ != 0 && now >= judged_until_) observe();
+  if (held_ && now >= exchange_.sendings.deadline) pass_held();
+}
+
+Again ResponseRelay::conclude() {
+  if (judged_until_ != 0) observe();
+  return held_ ? held_->why() : Again::no;
 }
 
 void ResponseRelay::pass_held() {
@@ -62,24 +94,36 @@ void ResponseRelay::pass_held() {
   std::exchange(held_, nullptr)->begin(exchange_.sink);
 }
 
-/// Where an error in the body may say that no waiting cures it, this waits for the body.
-void ResponseRelay::observe() {
-  Upstream* const observer = std::exchange(observer_, nullptr);
+/// The body has come whole.
+void ResponseRelay::settle(bool incurable) {
+  if (judged_until_ != 0) tell(incurable ? Pausing::Known::incurable : Pausing::Known::curable);
+}
+
+void ResponseRelay::tell(Pausing::Known known) {
+  Upstream* const observer = observer_;
+  if (known != Pausing::Known::head) {
+    judged_until_ = 0;
+    passed_.reset();
+    observer_ = nullptr;
+  }
   if (!observer) return;
-  observer->observe({.head = head(),
+  observer->observe({.known = known,
+                     .head = head(),
                      .request = exchange_.head.fields,
                      .group = exchange_.group,
                      .ticket = exchange_.ticket,
-                     .departure = exchange_.departure.taken()});
+                     .departure = exchange_.departure.taken(),
+                     .took_off = exchange_.took_off,
+                     .said = exchange_.sendings.said});
 }
 
 std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
   auto whole = result();
   whole.bytes_out = bytes_out;
   held_->end(http::response_trailers(reader_.trailers(), exchange_.target), whole);
-  const auto& incurable = exchange_.upstream->settings.retry.except;
-  if (http::names_error(held_->fields(), held_->body(), incurable)) held_->mark_incurable(), observer_ = nullptr;
-  observe();
+  const bool incurable = http::names_error(head().fields, held_->body(), exchange_.upstream->settings.retry.except);
+  if (incurable) held_->mark_incurable();
+  settle(incurable);
   return held_;
 }
 
@@ -110,10 +154,12 @@ http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder,
 
 void ResponseRelay::end() {
   if (held_) pass_held();
+  if (passed_) settle(http::names_error(head().fields, *passed_, exchange_.upstream->settings.retry.except));
   exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
 }
 
 void ResponseRelay::break_off(const http::Refusal& refusal) {
+  conclude();
   if (held_) pass_held();
   if (answered_) return exchange_.sink.answer_broken();
   auto said = refusal;

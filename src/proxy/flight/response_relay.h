@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "http/body_decoder.h"
@@ -15,6 +16,7 @@
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/kept_answer.h"
+#include "proxy/exchange/pausing.h"
 #include "proxy/exchange/services.h"
 
 namespace penstock::proxy {
@@ -34,6 +36,12 @@ class ResponseRelay {
   /// With a reason: the answer is held back as long as it is small enough to be kept.
   void pass_head(Again why = Again::no);
   bool holds() const { return held_ != nullptr; }
+  /// For the attempt's timer: lose_patience() is to be called then, on the loop's clock.
+  std::int64_t patient_until() const;
+  /// What should have come to its end by now, and has not, counts as it is.
+  void lose_patience();
+  /// The answer will not come to its end: what its head says counts. Gives why it was held back, if it was.
+  Again conclude();
   /// After the last byte of an answer that is held back. `bytes_out`: of the request's body.
   std::unique_ptr<KeptAnswer>& whole(std::uint64_t bytes_out);
   void pass_body(std::string_view bytes);
@@ -64,7 +72,10 @@ class ResponseRelay {
 
  private:
   void pass_held();
-  void observe();
+  bool may_name_what_no_waiting_cures() const;
+  void settle(bool incurable);
+  void observe() { tell(Pausing::Known::curable); }
+  void tell(Pausing::Known known);
 
   const Services& services_;
   Exchange& exchange_;
@@ -74,6 +85,8 @@ class ResponseRelay {
   std::size_t untaken_ = 0;  // bytes that the client had not taken at the last check
   std::int64_t rests_until_ = 0;
   std::unique_ptr<KeptAnswer> held_;
+  std::optional<std::string> passed_;  // the body so far, if that is to be judged and was passed on
+  std::int64_t judged_until_ = 0;      // then the head alone counts; 0: the body is not to be judged
   bool begun_ = false;
   bool answered_ = false;
   Upstream* observer_;  // null: it has seen the head

@@ -163,13 +163,14 @@ std::int64_t Upgrade::deadline() const {
   const bool moves = answered() || answer_.waits_for_client();
   const auto patience = (moves ? timeouts.idle : timeouts.first_byte).count();
   const auto since = moves ? moved_ : sent_;
-  return std::min(total_deadline(exchange_), patience > 0 ? since + patience : kNever);
+  return std::min({total_deadline(exchange_), answer_.patient_until(), patience > 0 ? since + patience : kNever});
 }
 
 void Upgrade::on_time() {
   const std::int64_t now = services_.loop.now();
   if (now < deadline()) return keep_own_time();
   if (now >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
+  if (now >= answer_.patient_until()) return answer_.lose_patience(), keep_own_time();
   if (answered() || answer_.waits_for_client()) return client_or_upstream_is_idle();
   fail(http::Reason::response_timeout,
        "no answer within " + seconds(exchange_.upstream->settings.timeouts.first_byte) + " (timeouts.firstByte)");

@@ -38,6 +38,7 @@ class Upgrade final : public Attempt, private DialerEvents, private loop::Stream
   void make_room() override { relay_.make_room(Relay::kRested); }
   void keep_time() override;
   void abort(const http::Refusal& refusal) override;
+  void conclude() override { answer_.conclude(); }
   AttemptResult result() const override { return relay_.is_open() ? relay_.result() : answer_.result(); }
 
  private:

@@ -121,6 +121,25 @@ TEST(InterceptedRequest, is_refused_by_an_answer_inside) {
   for (const auto& event : stage.daemon.await_events(2, "refused")) EXPECT_NE(event.at("path"), "/first");
 }
 
+TEST(InterceptedRequest, that_the_origin_refuses_is_asked_again_and_its_connection_goes_on) {
+  Intercepted stage;
+  std::atomic<int> asked = 0;
+  stage.origin.on("/busy", [&](Visit& visit) {
+    if (!visit.read_body()) return;
+    asked++ == 0 ? visit.answer(429, "busy", "Retry-After-Ms: 50\r\n") : visit.answer(200, visit.request().body);
+  });
+  const auto client = stage.open();
+  client->send(stage.request("/before"));
+  EXPECT_EQ(client->reply().status, 200);
+  client->send(stage.request("/busy", "Content-Length: 4\r\n", "POST") + "mine" + stage.request("/after"));
+  const Reply served = client->reply();
+  EXPECT_EQ(served.status, 200);
+  EXPECT_EQ(served.body, "mine");
+  EXPECT_THAT(served.field("proxy-status"), HasSubstr("attempts=2"));
+  EXPECT_EQ(client->reply().status, 200);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(InterceptedRequest, that_is_malformed_ends_its_connection_alone) {
   Intercepted stage;
   const auto other = stage.open();
