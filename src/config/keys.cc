@@ -230,6 +230,13 @@ const Plan* plan_named(Reading& reading, const Spot& spot, const Preset& preset)
   return nullptr;
 }
 
+/// Before the upstream's own `retry`, if it has one, which leaves what no waiting cures in that API.
+void read_retry_of(const Preset& preset, Reading& reading, const Spot& spot, UpstreamSettings& into) {
+  for (const auto& entry : preset.settings) {
+    if (entry.key.text == "retry") read_retry(reading, {entry.value, below(spot.path, "retry")}, into);
+  }
+}
+
 /// The entries of the upstream with those of its preset, which stand in for keys that it does not have itself.
 Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
   Node node = spot.node;
@@ -246,6 +253,7 @@ Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
       tier ? plan_named(reading, {tier->value, below(spot.path, "plan")}, *preset) : find_plan(*preset, "");
   upstream.preset = preset->name;
   upstream.plan = plan ? plan->name : "";
+  read_retry_of(*preset, reading, spot, upstream.settings);
   auto more = entries_of(*preset, plan, node.entries, wanted->value);
   node.kind = Node::Kind::map;
   node.entries.insert(node.entries.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));

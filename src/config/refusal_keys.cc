@@ -24,20 +24,27 @@ bool turns_on(const Node& map) {
   return std::ranges::any_of(map.entries, [](const Entry& entry) { return entry.key.text != "except"; });
 }
 
+/// What no waiting cures stays what it is, sent again or not: it pauses nothing.
+RetryConfig instead_of(const RetryConfig& before, RetryConfig state) {
+  state.except = before.except;
+  return state;
+}
+BreakerConfig instead_of(const BreakerConfig&, BreakerConfig state) { return state; }
+
 /// A section, or `off`. Keys turn on what was off before, in `defaults` say, as if nothing had been said of it.
 template <typename Section>
 void read_unless_off(Reading& reading, const Spot& spot, std::span<const Key<Section>> keys, std::string_view example,
                      Section& into) {
   if (spot.node.kind == Node::Kind::null || spot.node.kind == Node::Kind::broken) return;
   if (spot.node.kind == Node::Kind::map) {
-    if (into == Section::off() && turns_on(spot.node)) into = {};
+    if (into == instead_of(into, Section::off()) && turns_on(spot.node)) into = instead_of(into, Section{});
     return read_keys(reading, spot, keys, into);
   }
   const auto text = spot.node.kind == Node::Kind::scalar ? reading.text(spot, "off") : std::nullopt;
   if (spot.node.kind == Node::Kind::scalar && !text) return;
   if (text != "off")
     return reading.complain(spot.node, named(spot.path) + " must be off, or hold keys, as in " + std::string(example));
-  into = Section::off();
+  into = instead_of(into, Section::off());
 }
 
 }  // namespace

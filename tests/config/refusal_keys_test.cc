@@ -92,6 +92,21 @@ TEST(RefusalKeys, of_a_preset_turn_nothing_on) {
   EXPECT_THAT(retry.except, testing::Contains("insufficient_quota"));
 }
 
+TEST(RefusalKeys, turn_sending_off_and_on_and_leave_what_no_waiting_cures) {
+  const auto retry_of = [](const std::string& defaults, const std::string& retry) {
+    return read_refusal_keys("defaults: { " + defaults +
+                             " }\nupstreams: { a: { match: a.test, preset: openai, retry: " + retry + " } }\n")
+        .upstreams.at(0)
+        .settings.retry;
+  };
+  const RetryConfig off = retry_of("", "off");
+  EXPECT_FALSE(off.refusals);
+  EXPECT_THAT(off.except, testing::Contains("insufficient_quota"));
+  const RetryConfig on = retry_of("retry: off", "{ attempts: 2 }");
+  EXPECT_TRUE(on.refusals);
+  EXPECT_THAT(on.except, testing::Contains("insufficient_quota"));
+}
+
 TEST(RefusalKeys, have_a_breaker_for_named_upstreams_alone) {
   EXPECT_EQ(settings_with("obey: auto").breaker, BreakerConfig{});
   EXPECT_EQ(settings_with("breaker: off").breaker, BreakerConfig::off());
