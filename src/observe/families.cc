@@ -26,6 +26,8 @@ OutcomeFamilies::OutcomeFamilies(prometheus::Registry& r)
       responses(counters(r, "responses_total", "Answers by the status that the client got.")),
       refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
       upstream_refusals(counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")),
+      unreadable(counters(r, "rate_limit_fields_unreadable_total",
+                          "Fields of answers that are about limits, and could not be read.")),
       sent_again(counters(r, "requests_sent_again_total",
                           "Attempts after the first, by why the one before was not enough.")) {}
 

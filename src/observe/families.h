@@ -29,6 +29,7 @@ struct OutcomeFamilies {
   Counters& responses;
   Counters& refusals;
   Counters& upstream_refusals;
+  Counters& unreadable;
   Counters& sent_again;
 };
 

@@ -28,25 +28,22 @@ OutcomeMetrics::OutcomeMetrics(OutcomeFamilies& families, std::string label)
   }
   after_refusal_ = {families.sent_again, {{"upstream", label_}, {"why", "refusal"}}};
   after_failure_ = {families.sent_again, {{"upstream", label_}, {"why", "failure"}}};
-  for (std::size_t i = 0; i < kRefusing.size(); ++i) {
-    upstream_refusals_[i] = {families.upstream_refusals,
-                             {{"upstream", label_}, {"code", std::to_string(kRefusing[i])}}};
-  }
+  unreadable_ = {families.unreadable, {{"upstream", label_}}};
+  for (const int code : kRefusing) upstream_refusal(code);
 }
 
 void OutcomeMetrics::record(const Event& event) {
   if (event.kind == EventKind::refused) refusal(event.refusal).Increment();
-  if (event.kind == EventKind::complete || event.kind == EventKind::error) refused_there(event);
+  if (event.kind == EventKind::complete || event.kind == EventKind::error) said_there(event);
   if (event.attempts > 1) sent_again(event);
   if (event.outcome != Outcome::none) requests_[place_of(event.outcome)]->Increment();
   if (event.status >= kFirstCode && event.status < kFirstCode + kCodes) response(event.status).Increment();
 }
 
-/// Only an answer of the upstream has a first byte: a 503 without one is our own.
-void OutcomeMetrics::refused_there(const Event& event) {
-  if (!event.first_byte) return;
-  const auto code = std::ranges::find(kRefusing, event.status);
-  if (code != kRefusing.end()) upstream_refusals_[static_cast<std::size_t>(code - kRefusing.begin())]->Increment();
+/// Of all its attempts at once, when the request has ended.
+void OutcomeMetrics::said_there(const Event& event) {
+  for (const int code : event.refusals) upstream_refusal(code).Increment();
+  unreadable_->Increment(event.unreadable_fields);
 }
 
 /// All at once, when the request has ended.
@@ -59,6 +56,16 @@ prometheus::Counter& OutcomeMetrics::response(int code) {
   auto& counter = responses_[static_cast<std::size_t>(code - kFirstCode)];
   if (!counter) counter = {families_.responses, {{"upstream", label_}, {"code", std::to_string(code)}}};
   return *counter;
+}
+
+prometheus::Counter& OutcomeMetrics::upstream_refusal(int code) {
+  auto known = std::ranges::find(upstream_refusals_, code, [](const auto& one) { return one.first; });
+  if (known == upstream_refusals_.end()) {
+    Series<prometheus::Counter> made(families_.upstream_refusals,
+                                     {{"upstream", label_}, {"code", std::to_string(code)}});
+    known = upstream_refusals_.emplace(known, code, std::move(made));
+  }
+  return *known->second;
 }
 
 prometheus::Counter& OutcomeMetrics::refusal(std::string_view kind) {

@@ -27,15 +27,17 @@ class OutcomeMetrics {
   static constexpr int kFirstCode = 100;
   static constexpr int kCodes = 900;
 
-  void refused_there(const Event& event);
+  void said_there(const Event& event);
   void sent_again(const Event& event);
   prometheus::Counter& response(int code);
+  prometheus::Counter& upstream_refusal(int code);
   prometheus::Counter& refusal(std::string_view kind);
 
   OutcomeFamilies& families_;
   const std::string label_;
   std::array<Series<prometheus::Counter>, kOutcomes> requests_;
-  std::array<Series<prometheus::Counter>, kRefusing.size()> upstream_refusals_;
+  std::vector<std::pair<int, Series<prometheus::Counter>>> upstream_refusals_;  // others when a code is first seen
+  Series<prometheus::Counter> unreadable_;
   Series<prometheus::Counter> after_refusal_, after_failure_;                  // attempts
   std::array<Series<prometheus::Counter>, kCodes> responses_;                  // made when a code is first seen
   std::vector<std::pair<std::string, Series<prometheus::Counter>>> refusals_;  // when a kind is first seen; a handful

@@ -55,6 +55,8 @@ class Origin:
             self.send_response({"/missing": 404, "/pause": 429, "/busy": 503, "/overloaded": 529}.get(path, 200))
             if path == "/pause":
                 self.send_header("Retry-After", str(PAUSE))
+            if path == "/busy":
+                self.send_header("Retry-After", "soon")  # which is no time
             self.send_header("Content-Length", str(len(body)))
             with contextlib.suppress(ConnectionError):  # who asked may have gone
                 self.end_headers()

@@ -152,21 +152,24 @@ TEST(Metrics, responses_are_counted_by_code_and_refusals_by_kind) {
 
 TEST(Metrics, count_what_the_upstream_turned_away_apart_from_what_we_did) {
   Metrics metrics{two_upstreams()};
-  for (const char* code : {"429", "503", "529"}) {
-    EXPECT_EQ(value_of(metrics.text(),
-                       "penstock_upstream_refusals_total{code=\"" + std::string(code) + "\",upstream=\"github\"}"),
-              0)
-        << code << ": a rate needs a value before the first";
-  }
+  const auto turned_away = [&](int code) {
+    return value_of(metrics.text(),
+                    "penstock_upstream_refusals_total{code=\"" + std::to_string(code) + "\",upstream=\"github\"}");
+  };
+  for (const int code : {429, 503, 529}) EXPECT_EQ(turned_away(code), 0) << "a rate needs a value before the first";
   Event answered = event(EventKind::complete, Outcome::http_error);
-  answered.first_byte = 5ms;
-  for (const int status : {429, 429, 503, 529, 500, 404}) {
+  for (const std::uint16_t status : {429, 503, 529, 500, 404}) {
     answered.status = status;
+    answered.refusals = std::span(&status, status == 429 || status > 500 ? 1 : 0);
     metrics.record(answered);
   }
+  Event served = event(EventKind::complete, Outcome::success);  // in the end: its client saw none of these
+  const std::uint16_t before[]{429, 403};
+  served.refusals = before;
+  served.unreadable_fields = 2;
+  metrics.record(served);
   Event broken = event(EventKind::error, Outcome::client_gone);  // amid the body
-  broken.status = 429;
-  broken.first_byte = 5ms;
+  broken.refusals = std::span(before, 1);
   metrics.record(broken);
   Event ours = event(EventKind::error, Outcome::upstream_error);  // no descriptors, say
   ours.status = 503;
@@ -175,10 +178,10 @@ TEST(Metrics, count_what_the_upstream_turned_away_apart_from_what_we_did) {
   refused.status = 429;
   refused.refusal = "limit_refused";
   metrics.record(refused);
+  for (const auto& [code, count] : {std::pair{429, 3}, {503, 1}, {529, 1}, {403, 1}})
+    EXPECT_EQ(turned_away(code), count);
   const std::string text = metrics.text();
-  EXPECT_EQ(value_of(text, R"(penstock_upstream_refusals_total{code="429",upstream="github"})"), 3);
-  EXPECT_EQ(value_of(text, R"(penstock_upstream_refusals_total{code="503",upstream="github"})"), 1);
-  EXPECT_EQ(value_of(text, R"(penstock_upstream_refusals_total{code="529",upstream="github"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_rate_limit_fields_unreadable_total{upstream="github"})"), 2);
   EXPECT_THAT(text, Not(HasSubstr(R"(penstock_upstream_refusals_total{code="500")")));
 }
 
