@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,10 @@ void expect_nobody_refused(const Plan& plan, int at_once) {
     EXPECT_FALSE(request.turned_away) << "its client sees a refusal";
     EXPECT_LE(request.ended, recovers + pause + kSecond);
   }
+  if (std::getenv("PENSTOCK_FIGURES"))
+    std::printf("%zu processes, %d at once: %d refused, all served after %d ms\n", plan.members.size(), at_once,
+                static_cast<int>(refused_at_origin(journal)),
+                static_cast<int>((std::ranges::max(journal.requests, {}, &Request::ended).ended - recovers) / 1000));
   const auto pauses = (recovers - first_refusal(journal)) / pause;
   EXPECT_GE(pauses, 3);
   EXPECT_LE(refused_at_origin(journal), at_once + pauses);
@@ -58,6 +64,7 @@ TEST(AskedAgain, a_hundred_clients_see_no_refusal) {
                      std::to_string(at_once) + " at once");
         Plan plan = hundred(seed, processes, at_once);
         plan.refusing->until = kComes + 3'200 * kMillisecond;
+        plan.refusing->method = seed % 2 == 0 ? "GET" : "POST";
         // Without a limit that is shared each process has so many in flight before it hears of the pause.
         expect_nobody_refused(plan, std::min(kClients, processes * at_once));
         plan.limits = {{.kind = SemaphoreConfig{at_once, std::chrono::seconds(6)}}};

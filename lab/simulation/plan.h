@@ -116,6 +116,7 @@ struct Refusing {
   Time pause = kSecond;  ///< its Retry-After, in whole seconds; 0: it names no time
   RetryConfig retry;
   bool keeps_bodies = true;  ///< false: they are too large
+  std::string method = "GET";
 };
 
 struct Plan {

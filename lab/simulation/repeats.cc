@@ -9,8 +9,8 @@
 namespace penstock::simulation {
 
 Repeats::Repeats(const Plan& plan) {
-  request_.method = "GET";
   if (!plan.refusing) return;
+  request_.method = plan.refusing->method;
   settings_.retry = plan.refusing->retry;
   refusal_.status = plan.refusing->status;
   if (plan.refusing->pause > 0) refusal_.fields.add("Retry-After", std::to_string(plan.refusing->pause / kSecond));
