@@ -13,7 +13,9 @@ constexpr Time kRightIsAnsweredIn = 100'000;  // Redis may have died meanwhile
 constexpr Time kIsSentIn = 100'000;           // looks again whether a request was sent
 }  // namespace
 
-void Gate::close(Time until, std::uint32_t since) {
+/// While a pause that others do not have is not proven over, no other pause makes them know of it.
+void Gate::close(Time until, std::uint32_t since, bool alone) {
+  alone_ = alone || (alone_ && !opened_);
   until_ = std::max(until_, until);
   since_ = since;
   opened_ = done_ = false;

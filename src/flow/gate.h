@@ -25,8 +25,9 @@ class Gate {
   explicit Gate(std::uint32_t since) : since_(since) {}
   bool counts(std::uint32_t serial) const { return serial >= since_; }
 
-  /// Until then nothing goes. What flies proves nothing any more.
-  void close(Time until, std::uint32_t since);
+  /// Until then nothing goes. What flies proves nothing any more. `alone`: other processes do not have this pause.
+  void close(Time until, std::uint32_t since, bool alone = false);
+  bool alone() const { return alone_; }
   Time until() const { return until_; }
   void shorten(Time latest) { until_ = std::min(until_, latest); }
   /// The first pause of a refusal that names no time, doubled with each that a probe, or what followed it, has drawn.
@@ -64,6 +65,8 @@ class Gate {
   /// It ended without an answer: the next in line may go.
   void failed(std::uint32_t index);
   bool flies(std::uint32_t index) const;
+  /// The probe, or another request before it is proven, is in flight.
+  bool is_tried() const { return !opened_ && !flying_.empty(); }
   /// It holds nothing back any more.
   bool done() const { return done_; }
   /// Its pause is over, and for a while no request has wanted to pass that it holds back.
@@ -85,7 +88,7 @@ class Gate {
 
   std::uint32_t since_;
   Time until_ = 0;
-  bool opened_ = false, done_ = false;
+  bool opened_ = false, done_ = false, alone_ = false;
   Right right_ = Right::none;
   Time right_changes_ = 0;  // held: it ends then; none: to be asked for from then on
   std::size_t allowance_ = 0;

@@ -43,8 +43,8 @@ Time Gates::close(Time now, std::string_view group, const Pause& pause) {
   Gate& gate = of(group);
   const Time until = pause.length ? now + *pause.length : gate.usual_pause(now, pause.refused);
   const Time end = std::min(until, now + pause.most);
-  if (gate.probes()) to_tell_.push_back({std::string(group), What::ended});
-  gate.close(end, ++serial_);
+  if (gate.probes()) tell(gate, group, What::ended);
+  gate.close(end, ++serial_, pause.alone);
   return end;
 }
 
@@ -67,6 +67,11 @@ Time Gates::until(std::string_view group) const {
       latest = std::max(latest, found->second.until());
   }
   return latest;
+}
+
+bool Gates::is_tried() const {
+  const auto whole = by_group_.find(std::string_view{});
+  return whole != by_group_.end() && whole->second.is_tried();
 }
 
 bool Gates::any_closed(Time now) const {
@@ -94,10 +99,13 @@ void Gates::sweep(Time now) {
 std::size_t Gates::admit(Time now, std::string_view group, std::size_t wanted, Booking& stop) {
   each_of(group, [&](Gate& gate, std::string_view name) {
     const bool was_open = gate.opened();
-    const std::size_t allowed = gate.allowance(now);
-    if (!was_open && gate.opened()) to_tell_.push_back({std::string(name), What::opened});
+    std::size_t allowed = gate.allowance(now);
+    if (!was_open && gate.opened()) tell(gate, name, What::opened);
+    if (allowed == 0 && gate.wants_probe(now)) {
+      tell(gate, name, What::ask);
+      if (gate.alone()) gate.may_probe(true, now + kProbeRight), allowed = gate.allowance(now);
+    }
     if (allowed >= wanted) return;
-    if (allowed == 0 && gate.wants_probe(now)) to_tell_.push_back({std::string(name), What::ask});
     wanted = allowed;
     stop.stop = Booking::Stop::turn;
     stop.scope = name.empty() ? Booking::Scope::upstream : Booking::Scope::group;
@@ -145,7 +153,7 @@ bool Gates::leave(std::string_view group, std::uint32_t index, bool answered) {
   each_of(group, [&](Gate& gate, std::string_view name) {
     counted |= gate.flies(index);
     if (!answered) return gate.failed(index);
-    if (gate.answered(index)) to_tell_.push_back({std::string(name), What::opened});
+    if (gate.answered(index)) tell(gate, name, What::opened);
   });
   forget_done(group);
   return counted;
@@ -154,9 +162,13 @@ bool Gates::leave(std::string_view group, std::uint32_t index, bool answered) {
 void Gates::hear(Time now, const PauseNews& news) {
   if (news.what == PauseNews::What::begun) return learn(now, news.group, news.until);
   Gate* gate = find(news.group);
-  if (!gate) return;
+  if (!gate || gate->alone()) return;
   if (news.what == PauseNews::What::opened) return gate->open();
   gate->may_probe(news.what == PauseNews::What::may_probe, news.until);
+}
+
+void Gates::tell(const Gate& gate, std::string_view group, What what) {
+  if (!gate.alone()) to_tell_.push_back({std::string(group), what});
 }
 
 void Gates::tell(std::vector<Commands::Probe>& probes) {

@@ -21,12 +21,14 @@ class Gates {
  public:
   bool any() const { return !by_group_.empty(); }
 
-  /// An answer asked for a pause of that group, of that length or of the usual one, at most `most`. `refused`: the
-  /// request whose answer it is. Gives its end.
+  /// A pause of that group, of that length or of the usual one, at most `most`. `refused`: the request whose answer
+  /// asked for it, or which failed. `alone`: other processes are not told, and this one probes by itself. Gives its
+  /// end.
   struct Pause {
     std::optional<Time> length;
     Time most;
     std::optional<std::uint32_t> refused;
+    bool alone = false;
   };
   Time close(Time now, std::string_view group, const Pause& pause);
   /// The limiter told of a pause.
@@ -40,6 +42,8 @@ class Gates {
   bool has(std::string_view group) const { return by_group_.contains(group); }
   std::size_t count() const { return by_group_.size(); }
   bool any_closed(Time now) const;
+  /// A request finds out whether the pause of the upstream is over.
+  bool is_tried() const;
   /// Whether there are fewer than `most`. If not, those that are not needed any more are forgotten, but not for each
   /// call.
   bool has_room(Time now, std::size_t most);
@@ -71,6 +75,7 @@ class Gates {
   static constexpr std::size_t kFew = 32;
   static constexpr Time kBetweenSweeps = 100'000;  // of a full table
 
+  void tell(const Gate& gate, std::string_view group, Commands::Probe::What what);
   Gate& of(std::string_view group);
   Gate* find(std::string_view group);
   void forget_done(std::string_view group);

@@ -140,9 +140,9 @@ void Scheduler::wait_in(Time now, std::uint32_t index, Lane& from, Lane& to, Com
 
 // ---- pauses ---------------------------------------------------------------------------------------------------------
 
-Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by) {
+Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by, bool alone) {
   const bool flies = requests_.stage(by) == Stage::flying;
-  const Time until = gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt});
+  const Time until = gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt, alone});
   asker_.gate_changes(now, group);
   return until;
 }

@@ -115,7 +115,8 @@ class Scheduler {
   /// An answer, that to `by` if it is alive, asked for a pause of that length, or named no time. Nothing of the group,
   /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
   /// is to be told. Then one request goes as a probe (gate.h).
-  Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
+  /// `alone`: other processes are not told, and this one probes by itself.
+  Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by, bool alone = false);
   /// All pauses end at `latest` at the latest; the limiter was told just before. What waits goes as after any pause.
   /// True: some gate was to open later.
   bool shorten_pauses(Time now, Time latest, Commands& commands);

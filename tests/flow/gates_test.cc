@@ -147,6 +147,34 @@ TEST_F(Paused, a_probe_whose_answer_is_judged_does_not_open_it_until_a_second_af
   EXPECT_THAT(yard_.answered(2), ElementsAre(3, 4));
 }
 
+TEST_F(Paused, that_others_do_not_have_is_probed_at_once_and_others_do_not_open_it) {
+  yard_.arrive(1);
+  until_ = yard_.pause_alone(1);
+  yard_.arrive_all({2, 3, 4});
+  EXPECT_FALSE(yard_.upstream.gates().is_tried());
+  EXPECT_THAT(yard_.opened(), IsEmpty());
+  EXPECT_THAT(yard_.advance_to(until_), ElementsAre(2));
+  EXPECT_TRUE(yard_.upstream.gates().is_tried());
+  EXPECT_THAT(yard_.opened(), IsEmpty()) << "that of another process";
+  until_ = yard_.pause_alone(2);
+  EXPECT_THAT(yard_.land(2), IsEmpty());
+  EXPECT_EQ(until_, yard_.now + 2 * kSecond);
+  EXPECT_THAT(yard_.advance_to(until_), ElementsAre(3));
+  EXPECT_THAT(yard_.answered(3), ElementsAre(4));
+  EXPECT_TRUE(yard_.probes.empty()) << "nobody is asked or told";
+}
+
+TEST_F(Paused, of_an_answer_is_everybodys_after_one_that_others_did_not_have) {
+  yard_.arrive(1);
+  until_ = yard_.pause_alone(1);
+  yard_.arrive_all({2, 3, 4, 5});
+  ASSERT_THAT(yard_.advance_to(until_), ElementsAre(2));
+  ASSERT_THAT(yard_.answered(2), ElementsAre(3, 4));
+  until_ = yard_.pause(3, kPauses);
+  yard_.advance_to(until_);
+  EXPECT_EQ(told(What::ask), 1u);
+}
+
 TEST_F(Paused, answers_to_requests_that_flew_before_prove_nothing) {
   yard_.arrive_all({1, 2, 3});
   until_ = yard_.pause(1, kPauses);

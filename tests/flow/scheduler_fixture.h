@@ -117,6 +117,8 @@ class SchedulerFixture {
   Time pause(RequestId id, std::optional<Time> length, std::string_view group = {}) {
     return upstream.pause(now, group, length, 300 * kSecond, tickets_.at(id));
   }
+  /// The usual one, of this process alone.
+  Time pause_alone(RequestId id) { return upstream.pause(now, {}, {}, 300 * kSecond, tickets_.at(id), true); }
   Ids may_probe(bool may, Time until, std::string_view group = {}) {
     const auto what = may ? PauseNews::What::may_probe : PauseNews::What::may_not_probe;
     return upstream.hear(now, {what, group, until}, commands_), started();

@@ -7,27 +7,30 @@ namespace penstock::proxy {
 namespace {
 constexpr flow::Time kWhileOneTries = 1'000'000;  // what a newcomer is told to wait then
 
-/// A name that does not resolve may be one of many, and a certificate does not get better by waiting.
+/// A name that does not resolve may be one of many, and a certificate does not get better by waiting. Of time-outs only
+/// those before the request was sent come here.
 bool is_failure_to_connect(http::Reason why) {
   using http::Reason;
   return why == Reason::connection_refused || why == Reason::connection_timeout ||
          why == Reason::connection_terminated || why == Reason::destination_unroutable ||
-         why == Reason::tls_protocol_error;
+         why == Reason::tls_protocol_error || why == Reason::read_timeout;
 }
 }  // namespace
 
+/// Once it is lost, whatever a try fails of before it is sent says that it is lost still: or else all that wait would
+/// fail of it, one after the other.
 void Reach::failed(flow::Ticket ticket, flow::Time took_off, http::Reason why) {
-  if (!is_failure_to_connect(why)) return;
+  if (!lost() && !is_failure_to_connect(why)) return;
   const flow::Time now = loop_.now();
   if (!breaker_.failed(now, took_off, settings_.failures)) return;
-  scheduler_.pause(now, {}, std::nullopt, settings_.max_pause.count(), ticket);
+  scheduler_.pause(now, {}, std::nullopt, settings_.max_pause.count(), ticket, true);
 }
 
-/// Once the pause is over, the first newcomer may wait for the one that tries, or be it.
+/// Once the pause is over, a newcomer may try, unless another does.
 std::optional<http::Refusal> Reach::judge() const {
-  if (!breaker_.broken() || settings_.failures == 0) return std::nullopt;
+  if (!lost()) return std::nullopt;
   const flow::Time now = loop_.now(), next_try = scheduler_.gates().until({});
-  if (now >= next_try && scheduler_.pending() == 0) return std::nullopt;
+  if (now >= next_try && !scheduler_.gates().is_tried()) return std::nullopt;
   return http::refusal_until(http::Reason::unreachable, upstream_ + " cannot be reached",
                              Duration{next_try > now ? next_try - now : kWhileOneTries});
 }

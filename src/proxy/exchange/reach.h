@@ -25,7 +25,7 @@ class Reach {
   /// A request took off then, and failed before it was sent. To be called before it lands.
   void failed(flow::Ticket ticket, flow::Time took_off, http::Reason why);
   /// Too many connections failed, and none has come about since.
-  bool lost() const { return breaker_.broken(); }
+  bool lost() const { return breaker_.broken() && settings_.failures > 0; }
   /// The refusal of a newcomer while others find out when the upstream is back; nullopt: it may come in.
   std::optional<http::Refusal> judge() const;
 

@@ -78,15 +78,9 @@ class BlackHole : public testing::Test {
       yard_.sent(dial.id);
       take_off(yard_.answered(dial.id));
     } else if (breaker_.failed(yard_.now, dial.began, kFailures)) {
-      yard_.pause(dial.id, std::nullopt);
+      yard_.pause_alone(dial.id);
     }
     take_off(yard_.land(dial.id));
-  }
-  void ask_to_probe() {
-    while (asked_ < yard_.probes.size()) {
-      if (yard_.probes[asked_++].what == flow::Commands::Probe::What::ask)
-        take_off(yard_.may_probe(true, yard_.now + flow::kProbeRight));
-    }
   }
   /// To the next thing that happens; false: nothing will.
   bool step() {
@@ -99,7 +93,6 @@ class BlackHole : public testing::Test {
       dials_.pop_front();
       end(dial);
     }
-    ask_to_probe();
     return true;
   }
 
@@ -113,7 +106,7 @@ class BlackHole : public testing::Test {
   flow::Time back_ = std::numeric_limits<flow::Time>::max();
   std::deque<Dial> dials_;
   std::vector<flow::Time> tries_;  // dials begun while it was broken
-  std::size_t most_at_once_ = 0, asked_ = 0;
+  std::size_t most_at_once_ = 0;
   int served_ = 0;
 
  private:
@@ -150,9 +143,9 @@ class UnreachableTest : public DispatcherTest {
     config_.unmatched.queue.max_wait = 20s;
     config_.unmatched.breaker = {.failures = 3, .max_pause = 200ms};
   }
-  http::Reason ask_in_vain() {
+  http::Reason ask_in_vain(const std::string& path = "/") {
     Asker& asker = askers_.emplace_back();
-    get(asker, host_);
+    get(asker, host_, path);
     EXPECT_TRUE(finish(asker));
     return asker.refusals.empty() ? http::Reason::internal_error : asker.refusals.back().why;
   }
@@ -243,6 +236,59 @@ TEST_F(UnreachableTest, the_pauses_double_up_to_the_longest) {
   }
   EXPECT_GE(failed[1] - failed[0], 1'000'000);
   EXPECT_GE(failed[2] - failed[1], 2'000'000);
+}
+
+TEST_F(UnreachableTest, newcomers_are_refused_too_while_one_tries) {
+  test::ListeningSocket hole(0);
+  const test::Socket in_its_way = test::connect_to(hole.port());
+  const std::string there = "127.0.0.1:" + std::to_string(hole.port());
+  config_.unmatched.timeouts.connect = 200ms;
+  config_.unmatched.breaker = {.failures = 1, .max_pause = 100ms};
+  Asker first, second, third;
+  get(first, there);
+  ASSERT_TRUE(finish(first));
+  ASSERT_TRUE(run_.run_until([&] { return upstream(there).next_try == 0ms; }));
+  get(second, there);
+  EXPECT_FALSE(second.over()) << "it tries";
+  get(third, there);
+  ASSERT_EQ(third.refusals.size(), 1u);
+  EXPECT_EQ(third.refusals[0].why, http::Reason::unreachable);
+  leave(second);
+}
+
+TEST_F(UnreachableTest, requests_that_cannot_try_do_not_keep_others_from_it) {
+  config_.unmatched.group = parse_group("path:/{kind}").value();
+  config_.unmatched.limits = {{CounterConfig{.max = 3, .period = 24h}, "", LimitConfig::Per::group}};
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(ask_in_vain("/a"), http::Reason::connection_refused);
+  EXPECT_TRUE(upstream(host_).unreachable);
+  ASSERT_TRUE(run_.run_until([&] { return upstream(host_).next_try == 0ms; }));
+  Asker stuck;
+  get(stuck, host_, "/a");
+  ASSERT_FALSE(stuck.over()) << "its group has spent its limit";
+  test::Origin origin(test::always(kOk), {}, port_.number());
+  Asker other;
+  get(other, host_, "/b");
+  ASSERT_TRUE(finish(other));
+  EXPECT_EQ(other.status, 200);
+  leave(stuck);
+}
+
+TEST_F(UnreachableTest, a_try_that_ends_in_another_way_before_it_is_sent_stops_it_again) {
+  test::ListeningSocket hole(0);
+  const test::Socket in_its_way = test::connect_to(hole.port());
+  const std::string there = "127.0.0.1:" + std::to_string(hole.port());
+  config_.unmatched.timeouts.connect = 10s;
+  config_.unmatched.timeouts.total = 50ms;
+  config_.unmatched.max_concurrent = 1;
+  config_.unmatched.breaker = {.failures = 2, .max_pause = 10s};
+  std::array<Asker, 4> waiting;
+  for (Asker& asker : waiting) get(asker, there);
+  for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(finish(waiting[i])) << i;
+  EXPECT_EQ(waiting[2].refusals[0].why, http::Reason::read_timeout) << "timeouts.total is over";
+  EXPECT_TRUE(upstream(there).unreachable);
+  EXPECT_GT(upstream(there).next_try, 1s) << "the second pause";
+  EXPECT_FALSE(waiting[3].over());
+  leave(waiting[3]);
 }
 
 TEST_F(UnreachableTest, a_host_that_drops_connection_attempts_is_tried_by_one_at_a_time) {
