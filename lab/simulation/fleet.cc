@@ -36,6 +36,7 @@ class Fleet final : Outcomes {
     processes_.resize(plan.members.size());
     for (int i = 0; i < size; ++i) prepare(i);
     for (const Fault& fault : plan.faults) schedule(fault);
+    if (plan.quota.units > 0) send_strangers();
   }
 
   void mutate(const Mutation& mutation) { server_.mutate_scripts(mutation.from, mutation.to); }
@@ -98,11 +99,35 @@ class Fleet final : Outcomes {
   }
   /// It comes back at once if it is refused.
   void reach_origin(std::uint64_t id, Time flight) {
+    if (plan_.quota.units > 0) return reach_quota(id, flight);
     Request& request = journal_.requests[id];
     request.turned_away = !origin_.takes(world_.now());
     journal_.sendings.push_back({id, request.departed, world_.now(), request.turned_away});
     const Time answered = world_.now() + (request.turned_away ? 0 : flight);
     world_.at(answered + kToOrigin, [this, id] { land(id); });
+  }
+  Time wall() const { return journal_.wall_at_begin + world_.now(); }
+  /// One that is refused waits in its process, to be sent again.
+  void reach_quota(std::uint64_t id, Time flight) {
+    const QuotaWord word = quota_.takes(wall(), false);
+    world_.at(world_.now() + (word.refused ? 0 : flight) + kToOrigin, [this, id, word, said = world_.now()] {
+      Process* const process = process_of(id);
+      if (!process) return;
+      const Time resets = word.resets - (world_.now() - said);
+      process->told(id, {.refused = word.refused, .remaining = word.remaining, .resets = resets});
+      if (!word.refused) land(id);
+    });
+  }
+  /// As many as the plan says, at random in each window.
+  void send_strangers() {
+    const Quota& quota = plan_.quota;
+    for (Time begin = -(wall() - quota.offset) % quota.interval; begin < plan_.length; begin += quota.interval) {
+      for (int i = 0; i < quota.strangers; ++i) {
+        const Time most = quota.within > 0 ? quota.within : quota.interval;
+        const Time when = begin + world_.random().between(0, most - 1);
+        if (when >= 0) world_.at(when, [this] { quota_.takes(wall(), true); });
+      }
+    }
   }
   void leave(std::uint64_t id) {
     if (Process* process = process_of(id)) process->leave(id);
@@ -227,6 +252,7 @@ class Fleet final : Outcomes {
   RedisServer server_;
   Host host_;
   Origin origin_{plan_};
+  QuotaOrigin quota_{plan_.quota, journal_.windows};
   int starts_ = 0;
   std::vector<std::unique_ptr<Load>> loads_;
   std::vector<std::unique_ptr<Process>> processes_;

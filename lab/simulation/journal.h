@@ -63,6 +63,12 @@ struct Pause {
   Time until = 0;
 };
 
+/// What came of a window of the upstream's quota.
+struct QuotaWindow {
+  int ours = 0, strangers = 0;  ///< units that they got
+  int refused = 0;              ///< requests of ours
+};
+
 struct Journal {
   std::vector<Request> requests;          ///< by id
   std::vector<std::uint64_t> departures;  ///< ids, in the order of departure
@@ -71,6 +77,7 @@ struct Journal {
   std::vector<Call> calls;      ///< without those below
   std::vector<Call> presences;  ///< calls by which a process only says that it is there
   std::vector<Pause> pauses;
+  std::vector<QuotaWindow> windows;  ///< in order of time, those alone in which something was asked for
   std::vector<std::string> notices;
   std::vector<Fault> faults;           ///< in order of time
   std::vector<std::string> keys_left;  ///< keys in Redis after all TTLs have passed after the end

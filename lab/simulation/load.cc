@@ -36,6 +36,10 @@ void Load::begin() {
   for (int i = 0; i < demand_.clients; ++i) world_.at(from, [this] { ask(); });
   if (demand_.rate > 0) world_.at(from, [this] { next_arrival(); });
   for (int i = 0; i < demand_.spike; ++i) world_.at(std::max(from, demand_.spike_at), [this] { ask(); });
+  for (Time at = demand_.spike_at + demand_.spike_every; demand_.spike_every > 0 && at < until_;
+       at += demand_.spike_every) {
+    for (int i = 0; i < demand_.spike; ++i) world_.at(std::max(from, at), [this] { ask(); });
+  }
 }
 
 bool Load::asking() const { return world_.now() < until_; }

@@ -29,6 +29,7 @@ struct Demand {
   bool even = false;  ///< arrivals come evenly; otherwise at random (Poisson)
   int spike = 0;      ///< so many more arrive at once, at `spike_at`
   Time spike_at = 0;
+  Time spike_every = 0;         ///< and again after each such time; 0: once
   Time from = 0;                ///< no request comes before
   Time until = 0;               ///< none comes from then on; 0: the end of the run
   int groups = 0;               ///< 0: requests have no group
@@ -119,6 +120,16 @@ struct Refusing {
   std::string method = "GET";
 };
 
+/// An upstream that publishes its quota with every answer, of which others take their part beside our processes.
+struct Quota {
+  int units = 0;        ///< 0: there is none
+  Time interval = 0;    ///< of its windows
+  Time offset = 0;      ///< of their beginnings, from 1970 on
+  int strangers = 0;    ///< units of each window that they ask for, at random times
+  Time within = 0;      ///< so long after its beginning; 0: in all of it
+  bool learned = true;  ///< the limit that has a window learns of it
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   std::string regime;  ///< the name of the regime that draws it
@@ -130,10 +141,11 @@ struct Plan {
   std::vector<Fault> faults;
   std::vector<HiddenLimit> hidden;   ///< in order of time; empty: it has none
   std::optional<Refusing> refusing;  ///< nothing: it serves all that keeps to its hidden limit
+  Quota quota;
   Time length = 0;
 
   bool grouped() const;
-  bool may_refuse() const { return !hidden.empty() || refusing; }
+  bool may_refuse() const { return !hidden.empty() || refusing || quota.units > 0; }
   /// A text for people who replay it.
   std::string text() const;
 };

@@ -168,6 +168,35 @@ bool Process::sends_back(std::uint64_t id) {
   return back;
 }
 
+/// As the proxy does: what is spent pauses the upstream, and what it refuses is sent again.
+void Process::told(std::uint64_t id, const QuotaWord& word) {
+  machine_.happen([this, id, word] {
+    const auto found = departures_.find(id);
+    const auto ticket = tickets_.find(id);
+    if (found == departures_.end() || ticket == tickets_.end()) return;
+    const Time now = machine_.now();
+    const std::string group = group_of(id);
+    const auto windows = [](const LimitConfig& limit) {
+      return std::holds_alternative<WindowConfig>(limit.kind) ||
+             std::holds_alternative<SlidingWindowConfig>(limit.kind);
+    };
+    const auto limit = std::ranges::find_if(plan_.limits, windows) - plan_.limits.begin();
+    if (plan_.quota.learned) {
+      limiter_->learned(now, group, found->second,
+                        {static_cast<flow::LimitIndex>(limit), plan_.quota.units - word.remaining, now + word.resets});
+    }
+    if (word.remaining == 0 && word.resets > 0) {
+      limiter_->pause(now, {}, heart_.pause(now, {}, word.resets, 5 * kMinute, ticket->second));
+    }
+    if (!word.refused) return;
+    std::erase(flying_, id);
+    leaving_.erase(id);
+    move([&, ticket = ticket->second](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
+      scheduler.send_back(at, ticket, at + kHour, group, into);
+    });
+  });
+}
+
 void Process::leave(std::uint64_t id) {
   machine_.happen([this, id] {
     const auto found = leaving_.find(id);

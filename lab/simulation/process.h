@@ -18,6 +18,7 @@
 #include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"
+#include "simulation/quota_origin.h"
 #include "simulation/repeats.h"
 
 namespace penstock::simulation {
@@ -59,6 +60,9 @@ class Process final : flow::LimiterEvents {
   void turned_away(std::uint64_t id);
   /// An answer has come. True: it was a refusal, and the request waits to be sent again. Only of a process that runs.
   bool sends_back(std::uint64_t id);
+  /// Its answer tells of the upstream's quota. If it refuses, the request waits to be sent again; if not, it lands
+  /// next.
+  void told(std::uint64_t id, const QuotaWord& word);
   /// The upstream asked for a pause in the answer to some request.
   void pause(Time lasts);
 
