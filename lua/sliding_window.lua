@@ -4,7 +4,7 @@
 -- strangers have taken some of the upstream's own window, see learn() of flow/limit.h, the first is "3s number units from
 -- until told". The interval is kept 2 ms longer, because processes are late by different amounts.
 local function sliding_window()
-  local kLonger, kChunk = 2 * kEdge, 64
+  local kLonger, kChunk, kLongestWay = 2 * kEdge, 64, 1000000
 
   local function element(l, place) return number(redis.call('LINDEX', l.key, place + 1), l.key) end
 
@@ -139,14 +139,19 @@ local function sliding_window()
   local function learn(l, now, departed, counted, resets)
     local known = l.foreign
     if not l.is_there or l.stored == 0 or departed <= now - l.interval or resets <= now then return end
-    if known and departed < known.told then return end
+    if known and departed < known.told - kLongestWay then return end
     local from = resets - (l.interval - kLonger)
-    local ours = units_since(l, from - math.min(now - departed, 1000000))
+    local ours = units_since(l, from - math.min(now - departed, kLongestWay))
     local before = math.max(0, units_since(l, from) - units_since(l, departed))
     local most = math.max(0, counted - before - 1)
     local least = math.min(most, math.max(0, counted - ours))
-    local units = math.min(most, math.max(least, known and known.units or 0))
-    l.foreign, l.learned = { units = units, from = from, till = resets, told = departed }, true
+    l.learned = true
+    if known and departed < known.told then
+      known.units = math.max(known.units, least)
+    else
+      local units = math.min(most, math.max(least, known and known.units or 0))
+      l.foreign = { units = units, from = from, till = resets, told = departed }
+    end
   end
 
   -- Takes back the newest departures only.

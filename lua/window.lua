@@ -4,6 +4,8 @@
 -- see learn() of flow/limit.h. Departures stay 1 ms off the windows' edges, or a tenth of the interval if that is less: the
 -- time on which all limits agreed is moved.
 local function window()
+  local kLongestWay = 1000000
+
   local function start_of(l, t) return math.floor((t + l.phase) / l.interval) * l.interval - l.phase end
 
   -- Windows of a changed interval start from the end of the old window, but not from beyond the horizon.
@@ -44,7 +46,7 @@ local function window()
 
   local function commit(l, t, w)
     local start = start_of(l, t)
-    if start > l.start then l.start, l.count, l.foreign = start, 0, 0 end
+    if start > l.start then l.start, l.count, l.foreign, l.told = start, 0, 0, -kNever end
     l.count = l.count + w
   end
 
@@ -56,7 +58,7 @@ local function window()
 
   local function write(l, now)
     local text = string.format('1w %d %d %d', l.start, l.count, l.interval)
-    if l.foreign > 0 or l.told >= l.start then
+    if l.told > -kNever then
       text = string.format('2w %d %d %d %d %d', l.start, l.count, l.interval, l.foreign, l.told)
     end
     store_state(l, text, l.start + l.interval - now)
@@ -94,14 +96,14 @@ local function window()
   local function learn(l, now, departed, counted, resets)
     local off = math.min(1050000, l.interval / 4)
     if l.start ~= start_of(l, now) or l.count == 0 or math.abs(resets - l.start - l.interval) > off then return end
-    if l.told >= l.start and departed < l.told then return end
+    if departed < l.told - kLongestWay then return end
     local most = math.max(0, counted - 1)
-    local least = math.min(most, math.max(0, counted - l.count))
-    l.told, l.foreign = departed, math.min(most, math.max(least, l.foreign))
+    l.foreign = math.max(l.foreign, math.min(most, counted - l.count))
+    if departed >= l.told then l.told, l.foreign = departed, math.min(l.foreign, most) end
   end
 
   local function merge(l, other)
-    if other.start > l.start then l.start, l.count, l.foreign = other.start, 0, 0 end
+    if other.start > l.start then l.start, l.count, l.foreign, l.told = other.start, 0, 0, -kNever end
     if other.start == l.start then l.count = l.count + other.count end
   end
 

@@ -54,6 +54,9 @@ struct Counted {
   Instant departed = 0;  ///< when the request left that was answered
 };
 
+/// What a request may take to the upstream (µs), which counts it when it arrives.
+inline constexpr Instant kLongestWay = 1'000'000;
+
 /// In a given state, a limit allows a weight from some moment on, and ever after: its frontier. So the earliest allowed
 /// moment at or after t is max(t, frontier), and several limits compose by the latest of their frontiers.
 class Limit {
@@ -79,10 +82,11 @@ class Limit {
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.
   virtual void refused(Instant /*now*/, Instant /*departed*/) {}
-  /// Those kinds that keep a window learn how much of it strangers have taken. The answer to the request that left last
-  /// counts. Between that answer and `now` more of ours may have been counted, or not: so it says between how few and
-  /// how many are the strangers', and what was learned before stays as far as it is in between. The window's end clears
-  /// it.
+  /// Those kinds that keep a window learn how much of it strangers have taken. More of ours may be counted by `now`
+  /// than had been in that answer, or not: so it says between how few and how many are the strangers', and what was
+  /// learned before stays as far as it is in between. Requests that leave together may be counted in any order. So an
+  /// answer to one that left before another whose answer is known says how few alone, and after kLongestWay nothing.
+  /// The window's end clears it.
   virtual void learn(Instant /*now*/, const Counted& /*counted*/) {}
   /// A request that had departed has landed.
   virtual void landed() {}

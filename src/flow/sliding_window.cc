@@ -8,7 +8,6 @@ namespace penstock::flow {
 
 namespace {
 constexpr Instant kLateEnough = 5'000'000;  // what a connection may take, and more
-constexpr Instant kLongestWay = 1'000'000;  // what a request may take to the upstream
 }  // namespace
 
 Instant SlidingWindow::frontier(int weight) const {
@@ -18,8 +17,8 @@ Instant SlidingWindow::frontier(int weight) const {
 }
 
 Instant SlidingWindow::foreign_allows(std::int64_t units) const {
-  if (foreign_.units == 0 || since(foreign_.from) + foreign_.units + units <= config_.max) return kAlways;
-  return foreign_.until;
+  if (!foreign_ || foreign_->units == 0) return kAlways;
+  return since(foreign_->from) + foreign_->units + units <= config_.max ? kAlways : foreign_->until;
 }
 
 std::int64_t SlidingWindow::since(Instant from) const {
@@ -30,16 +29,20 @@ std::int64_t SlidingWindow::since(Instant from) const {
 // The upstream counts a request when it arrives: one that left a little before its window began may count in that. Of
 // ours it has counted the answered one, and those that left earlier.
 void SlidingWindow::learn(Instant now, const Counted& counted) {
-  const bool open = foreign_.until > now;
   if (size() == 0 || counted.departed <= now - interval() || counted.resets <= now) return;
-  if (open && counted.departed < foreign_.told) return;
+  if (foreign_ && foreign_->until <= now) foreign_.reset();
+  if (foreign_ && counted.departed < foreign_->told - kLongestWay) return;
   const Instant from = counted.resets - static_cast<Instant>(config_.interval.count());
   const std::int64_t ours = since(from - std::min(now - counted.departed, kLongestWay));
   const std::int64_t before = std::max<std::int64_t>(0, since(from) - since(counted.departed));
   const std::int64_t most = std::max<std::int64_t>(0, counted.count - before - 1);
-  const std::int64_t known = open ? foreign_.units : 0;
   const std::int64_t least = std::min(most, std::max<std::int64_t>(0, counted.count - ours));
-  foreign_ = {std::clamp(known, least, most), from, counted.resets, counted.departed};
+  if (!foreign_) foreign_ = std::make_unique<Foreign>();
+  if (counted.departed < foreign_->told) {
+    foreign_->units = std::max(foreign_->units, least);
+  } else {
+    *foreign_ = {std::clamp(foreign_->units, least, most), from, counted.resets, counted.departed};
+  }
 }
 
 // With weights and several lanes a departure may be before the newest one: it counts as if it left with that. Units
@@ -89,7 +92,7 @@ Instant SlidingWindow::ahead_within(Instant now, std::int64_t units, std::int64_
 
 void SlidingWindow::shift(Instant by) {
   for (Instant& time : times_) time += by;
-  foreign_.from += by, foreign_.until += by, foreign_.told += by;
+  if (foreign_) foreign_->from += by, foreign_->until += by, foreign_->told += by;
 }
 
 // One heavy request may take what light ones would get one by one. Otherwise a pacer beside it lets fewer than `max`
@@ -99,7 +102,7 @@ Instant SlidingWindow::forgettable_at() const {
   if (size() == 0) return kAlways;
   const Instant idle = 2 * interval() / config_.max + kLateEnough;
   const Instant own = times_.back() + (config_.beside_pacer && !heavy_ ? std::min(interval(), idle) : interval());
-  return foreign_.units > 0 ? std::max(own, foreign_.until) : own;
+  return foreign_ ? std::max(own, foreign_->until) : own;
 }
 
 std::string SlidingWindow::state() const {

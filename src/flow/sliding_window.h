@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "flow/limit.h"
@@ -51,7 +52,8 @@ class SlidingWindow final : public Limit {
     std::int64_t units = 0;
     Instant from = kAlways, until = kAlways;
     Instant told = kAlways;  // when the request left whose answer told so
-  } foreign_;
+  };
+  std::unique_ptr<Foreign> foreign_;  // null: nothing was learned
 };
 
 }  // namespace penstock::flow

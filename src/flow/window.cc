@@ -20,7 +20,7 @@ void Window::refresh(Instant now) {
   start_ = window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
   interval_ = interval();
   latest_ = std::max(latest_, start_);
-  foreign_ = 0, told_ = kAlways;
+  foreign_.reset();
 }
 
 Instant Window::frontier(int weight) const {
@@ -36,7 +36,7 @@ Instant Window::after_guard(Instant t) const {
 
 void Window::commit(Instant at, int weight) {
   const Instant start = window_of(at);
-  if (start > start_) start_ = start, count_ = foreign_ = 0;
+  if (start > start_) start_ = start, count_ = 0, foreign_.reset();
   interval_ = interval();
   latest_ = std::max({latest_, start_, at});
   count_ += weight;
@@ -56,10 +56,13 @@ void Window::moved(Instant from, Instant to, int weight) {
 void Window::learn(Instant now, const Counted& counted) {
   const Instant off = std::min(kInexact, interval() / 4);
   if (start_ != window_of(now) || count_ == 0 || std::abs(counted.resets - start_ - interval()) > off) return;
-  if (told_ >= start_ && counted.departed < told_) return;
-  told_ = counted.departed;
+  if (foreign_ && counted.departed < foreign_->told - kLongestWay) return;
+  if (!foreign_) foreign_ = std::make_unique<Foreign>();
   const std::int64_t most = std::max<std::int64_t>(0, counted.count - 1);
-  foreign_ = std::clamp(foreign_, std::min(most, std::max<std::int64_t>(0, counted.count - count_)), most);
+  foreign_->units = std::max(foreign_->units, std::min(most, counted.count - count_));
+  if (counted.departed < foreign_->told) return;
+  foreign_->told = counted.departed;
+  foreign_->units = std::min(foreign_->units, most);
 }
 
 std::int64_t Window::before(Instant now, std::int64_t units) const {
@@ -80,7 +83,7 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
 // After the shift its departures may be in two windows: all count in the window of the latest.
 void Window::shift(Instant by) {
   if (start_ == kAlways) return;
-  foreign_ = 0;
+  foreign_.reset();
   latest_ += by;
   start_ = window_of(latest_);
 }

@@ -3,6 +3,8 @@
 // does not fit leaves in the next window, and closes this one. Internal to flow/.
 #pragma once
 
+#include <memory>
+
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -26,14 +28,14 @@ class Window final : public Limit {
   std::int64_t in_its_step(Instant now, std::int64_t units) const override;
   std::string state() const override;
   void heard(Instant start, std::int64_t count) override {
-    start_ = latest_ = start, interval_ = interval(), count_ = count, foreign_ = 0;
+    start_ = latest_ = start, interval_ = interval(), count_ = count, foreign_.reset();
   }
 
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
   Instant window_of(Instant t) const;
   /// Units of the window that nobody can have any more.
-  std::int64_t gone() const { return count_ + foreign_; }
+  std::int64_t gone() const { return count_ + (foreign_ ? foreign_->units : 0); }
   /// `units` plus the units that have left in the current window, or in a later one.
   std::int64_t before(Instant now, std::int64_t units) const;
   /// The offset in its window at which a unit leaves that has `count` units before it.
@@ -44,8 +46,11 @@ class Window final : public Limit {
   Instant interval_ = 0;      // the interval of that window
   Instant latest_ = kAlways;  // the latest departure in that window
   std::int64_t count_ = 0;
-  std::int64_t foreign_ = 0;  // taken by strangers in that window, as far as known
-  Instant told_ = kAlways;    // when the request left whose answer told so
+  struct Foreign {
+    std::int64_t units = 0;  // taken by strangers in that window, as far as known
+    Instant told = kAlways;  // when the request left whose answer told so
+  };
+  std::unique_ptr<Foreign> foreign_;  // null: nothing was learned of that window
 };
 
 }  // namespace penstock::flow

@@ -57,7 +57,7 @@ class Recorder final : public flow::Limiter {
     return limiter_->report_late(group, departure, at);
   }
   bool landed(flow::Time now, std::string_view group) override { return limiter_->landed(now, group); }
-  int processes() const { return dynamic_cast<const SharedLimiter&>(*limiter_).processes(); }
+  int processes() const { return dynamic_cast<SharedLimiter&>(*limiter_).recovery().processes(); }
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
     limiter_->cancel_wait(now, scope, group);
   }

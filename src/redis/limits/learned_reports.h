@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells Redis what answers of one upstream say that it has counted: the first at once, later ones after a while, of
-// each limit that of the request alone that left last. So a call does not follow from every answer.
+// each limit that alone which tells of the most in the latest window. So a call does not follow from every answer.
 #pragma once
 
 #include <functional>

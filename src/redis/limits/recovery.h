@@ -68,6 +68,8 @@ class Recovery {
   /// There is something to hand in, or to ask, because lanes wait.
   bool has_to_tell(flow::Time now) const;
   bool in_use(flow::Time now) const { return wait_list_.in_use(now); }
+  /// The processes that use the upstream, as far as known.
+  int processes() const { return calls_.connected() ? fleet_.alive() : 1; }
 
   // Calls and replies.
   /// A lane asks, and is answered without Redis: this process returns to Redis as soon as it may.

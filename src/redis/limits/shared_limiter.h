@@ -85,8 +85,6 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   bool degraded() const { return !calls_.connected() || !quarantine_.empty(); }
   /// Other processes have other limits, as last reported.
   bool limits_differ(flow::Time now) const { return notices_.limits_differ(now); }
-  /// The processes that use the upstream, as far as known.
-  int processes() const { return calls_.connected() ? fleet_.alive() : 1; }
 
  private:
   bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);

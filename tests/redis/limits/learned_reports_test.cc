@@ -15,8 +15,9 @@ namespace {
 
 class LearnedReportsTest : public testing::Test {
  protected:
-  void add(std::int64_t departed, std::int64_t count, flow::LimitIndex limit = 0, const char* group = "") {
-    reports_.add(group, {limit, departed, count, 9});
+  void add(std::int64_t departed, std::int64_t count, flow::LimitIndex limit = 0, const char* group = "",
+           std::int64_t resets = 9) {
+    reports_.add(group, {limit, departed, count, resets});
   }
   /// "group/limit:count" of all that was told.
   std::vector<std::string> told_;
@@ -32,10 +33,11 @@ TEST_F(LearnedReportsTest, are_told_at_once_where_nothing_was_told_lately) {
   EXPECT_THAT(told_, testing::ElementsAre("/0:5"));
 }
 
-TEST_F(LearnedReportsTest, that_come_soon_after_are_told_later_by_the_request_that_left_last) {
+TEST_F(LearnedReportsTest, that_come_soon_after_are_told_later_by_the_one_that_counts_most) {
   add(1, 5);
-  add(3, 7);
-  add(2, 6);
+  add(3, 6);
+  add(2, 7);
+  add(4, 6);
   EXPECT_EQ(told_.size(), 1u);
   const auto since = run_.loop.now();
   ASSERT_TRUE(run_.run_until([&] { return told_.size() > 1; }));
@@ -45,6 +47,13 @@ TEST_F(LearnedReportsTest, that_come_soon_after_are_told_later_by_the_request_th
   EXPECT_EQ(told_.size(), 2u) << "that was a moment ago";
   ASSERT_TRUE(run_.run_until([&] { return told_.size() > 2; }));
   EXPECT_EQ(told_.back(), "/0:8");
+}
+
+TEST_F(LearnedReportsTest, of_a_later_window_come_before_those_of_an_earlier_one) {
+  add(1, 5);
+  add(2, 9), add(3, 1, 0, "", 1'000'009), add(2, 9);
+  ASSERT_TRUE(run_.run_until([&] { return told_.size() > 1; }));
+  EXPECT_THAT(told_, testing::ElementsAre("/0:5", "/0:1"));
 }
 
 TEST_F(LearnedReportsTest, of_each_limit_and_group_are_told_for_themselves) {
