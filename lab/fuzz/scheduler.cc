@@ -292,6 +292,7 @@ class Trial {
     must(start.departure.at <= now_ && start.departure.weight >= one.weight, "nor before its departure, nor with less");
     line.first().erase(first);
     one.state = State::flying;
+    if (!choices_.any() || choices_.one_in(2)) upstream_.left(now_, one.ticket);
     WatchedLimiter::take(limiter_.lanes[one.group], start.departure);
     auto booked = start.departure;  // what limits promise is by when they had it leave
     booked.at = start.booked;

@@ -36,7 +36,7 @@ void Queue::let_in(Time now, Time slots_so_far) {
   Request& request = requests_[index];
   outside_.remove(requests_, index);
   request.lane->queue.remove(requests_, index);
-  request.outside = false;
+  request.outside = false, request.let_in = true;
   request.ms_outside = static_cast<std::uint32_t>((now - request.arrived + 999) / 1'000);
   request.slots_before = slots_so_far;  // outside it did not wait for a slot
   request.lane->queue.join(requests_, index);

@@ -21,7 +21,7 @@ void Requests::release(std::uint32_t index) {
   Request& request = nodes_[index];
   tunnels_ -= request.tunnel ? 1 : 0;
   request.stage = Stage::released;
-  request.outside = request.spare = request.gated = false;
+  request.outside = request.let_in = request.spare = request.gated = false;
   if (++request.generation == 0) request.generation = 1;  // generation 0 is a default-constructed ticket's
   request.next = free_;
   free_ = index;
@@ -42,7 +42,7 @@ std::size_t RequestList::insert_by_arrival(Requests& requests, std::uint32_t ind
   const Request& its = requests[index];
   std::uint32_t front = first_, back = last_;
   for (std::size_t passed = 0; passed < size_; ++passed) {
-    if (!arrived_before(its, requests[back])) {
+    if (!requests[back].let_in && !arrived_before(its, requests[back])) {
       back == last_ ? push_back(requests, index) : insert_before(requests, requests[back].next, index);
       return passed;
     }

@@ -52,6 +52,7 @@ struct Request {
   bool tunnel : 1 = false;
   bool spare : 1 = false;        ///< a tunnel that makes room before others
   bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
+  bool let_in : 1 = false;       ///< has been outside: it may stand behind others that arrived later
   bool gated : 1 = false;        ///< a gate of a pause waits for its answer
   std::uint16_t rank = 0;        ///< how many arrived before it at the same time; of a crowd, at most kLastRank
   std::uint32_t ms_outside = 0;  ///< how long it waited outside

@@ -19,6 +19,7 @@ RequestList& Tunnels::list_of(const Request& request) {
 
 void Tunnels::park(Time now, std::uint32_t index) {
   Request& request = requests_[index];
+  asker_.leave_gates(now, request, index, true);  // what rests has been let through
   slots_.landed(now, request);
   slots_.leave(request);
   request.lane->change_stage(request, Stage::resting);

@@ -335,6 +335,17 @@ TEST(LearnedPause, of_a_group_by_a_departure_holds_no_other_group) {
   EXPECT_THAT(yard.answer({yard.now}, {}, "b"), ElementsAre(2));
 }
 
+TEST_F(Paused, a_tunnel_that_rests_was_let_through_and_holds_nobody_back) {
+  yard_.arrive(1);
+  until_ = yard_.pause(1, kPauses);
+  yard_.arrive({.id = 2, .tunnel = true});
+  yard_.arrive_all({3, 4, 5});
+  ASSERT_THAT(probe(), ElementsAre(2));
+  EXPECT_THAT(yard_.park(2), ElementsAre(3, 4));
+  yard_.land(2);
+  EXPECT_THAT(yard_.answered(3), ElementsAre(5));
+}
+
 // ---- pauses that end early ------------------------------------------------------------------------------------------
 
 TEST_F(Paused, one_that_ends_early_is_probed_and_opens_round_by_round_as_any_other) {

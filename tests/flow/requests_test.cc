@@ -56,6 +56,15 @@ TEST_F(InOrder, one_in_between_passes_those_on_the_shorter_side) {
   EXPECT_EQ(order(), all);
 }
 
+TEST_F(InOrder, one_goes_before_those_that_arrived_later_also_where_a_tunnel_has_joined_late) {
+  const auto tunnel = make(0), first = make(1), second = make(2), third = make(3);
+  for (const auto index : {second, third}) list_.insert_by_arrival(requests_, index);
+  requests_[tunnel].let_in = true;
+  list_.push_back(requests_, tunnel);
+  list_.insert_by_arrival(requests_, first);
+  EXPECT_EQ(order(), (std::vector{first, second, third, tunnel}));
+}
+
 TEST_F(InOrder, whatever_the_order_in_which_they_come_back_they_stand_as_they_arrived) {
   std::vector<std::uint32_t> all, mixed;
   for (int i = 0; i < 300; ++i) all.push_back(make(i / 100, static_cast<std::uint16_t>(i % 100)));
