@@ -14,6 +14,7 @@ import refusals
 from wire import GONE, Body, Malformed, chunked, is_left, read_head, reset
 
 TARGET = re.compile(r"(?:/base)?(?:/\w+)?/c/(\d+-\d+)/(\w+)/(\d+)/(\d+)")
+RESTS = 0.5  # seconds
 POISON = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Chaos: poison\r\n\r\npoison"
 
 
@@ -398,10 +399,19 @@ class Origin(Listening):
 
 
 class Tunnelled:
-    """One tunnel with its far end."""
+    """One tunnel with its far end. Half a second after the last word of that it may rest, which leaves its slot to
+    others (`tunnelRest`)."""
 
     def __init__(self):
-        self.is_here, self.place = True, "tunnel"
+        self.is_open, self.place = True, "tunnel"
+        self.spoke = time.monotonic()
+
+    def speaks(self):
+        self.spoke = time.monotonic()
+
+    @property
+    def is_here(self):
+        return self.is_open and time.monotonic() < self.spoke + RESTS
 
 
 class FarEnd(Listening):
@@ -412,18 +422,20 @@ class FarEnd(Listening):
         seen = ledger.Sighting(time.time(), self.together(visit.place), 0, 1, visit.place)
         name, _, end = (await reader.readuntil(b"\n")).decode().strip().partition(" ")
         self.book.saw(name, seen)
+        visit.speaks()
         writer.write(f"hello {name}\n".encode())
         while piece := await reader.read(65536):
+            visit.speaks()
             writer.write(piece.upper())
             await writer.drain()
             if end in ("close", "reset", "stall"):
                 await self._break_off(visit, writer, end)
-        visit.is_here = False
+        visit.is_open = False
 
     async def _break_off(self, visit, writer, end):
         if end == "stall":
             await self.until_left(writer)
-        visit.is_here = False
+        visit.is_open = False
         if end == "reset":
             reset(writer)
         raise Left
