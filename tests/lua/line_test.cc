@@ -192,14 +192,14 @@ TEST_F(Line, a_pause_that_one_process_learns_holds_all_of_them) {
 TEST_F(Line, a_pause_that_is_shortened_ends_then_and_none_begins) {
   Asker a = process("a", {pacer(100)}), b = process("b", {pacer(100)});
   a.ask(0, {});
-  EXPECT_EQ(b.shorten_pause(ms(1), "", sec(9)).integer, 0) << "there is none";
+  EXPECT_EQ(a.shorten_pause(ms(1), "", sec(9)).integer, 0) << "there is none";
   a.pause(ms(5), "", sec(2));
-  b.shorten_pause(ms(6), "", sec(9));
+  a.shorten_pause(ms(6), "", sec(9));
   EXPECT_EQ(b.ask(ms(7), {}).booking.not_before, sec(2) + ms(5)) << "it is shorter";
-  b.shorten_pause(ms(10), "", ms(500));
-  EXPECT_EQ(a.ask(ms(11), {}).booking.not_before, ms(510));
-  b.shorten_pause(ms(20), "", 0);
-  EXPECT_THAT(times(a.ask(ms(21), {})), ElementsAre(ms(21)));
+  a.shorten_pause(ms(10), "", ms(500));
+  EXPECT_EQ(b.ask(ms(11), {}).booking.not_before, ms(510));
+  a.shorten_pause(ms(20), "", 0);
+  EXPECT_THAT(times(b.ask(ms(21), {})), ElementsAre(ms(21)));
   EXPECT_TRUE(server_.run({"GET", a.key("pause", "")}).kind == test::RedisReply::Kind::none);
 }
 
