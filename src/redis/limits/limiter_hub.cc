@@ -65,7 +65,7 @@ void LimiterHub::count_standing() {
 std::vector<std::string> LimiterHub::limits_differ() const {
   std::vector<std::string> names;
   for (const auto& [name, limiter] : limiters_) {
-    if (limiter->limits_differ(shared_.loop().now())) names.push_back(name);
+    if (limiter->recovery().limits_differ(shared_.loop().now())) names.push_back(name);
   }
   std::ranges::sort(names);
   return names;

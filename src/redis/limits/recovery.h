@@ -68,6 +68,8 @@ class Recovery {
   /// There is something to hand in, or to ask, because lanes wait.
   bool has_to_tell(flow::Time now) const;
   bool in_use(flow::Time now) const { return wait_list_.in_use(now); }
+  /// Other processes have other limits, as last reported.
+  bool limits_differ(flow::Time now) const { return notices_.limits_differ(now); }
   /// The processes that use the upstream, as far as known.
   int processes() const { return calls_.connected() ? fleet_.alive() : 1; }
 

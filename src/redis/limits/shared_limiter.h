@@ -83,8 +83,6 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void hears(bool hears) { semaphores_.leases().set_hears(hears); }
   /// Some limit goes by `whenDown`.
   bool degraded() const { return !calls_.connected() || !quarantine_.empty(); }
-  /// Other processes have other limits, as last reported.
-  bool limits_differ(flow::Time now) const { return notices_.limits_differ(now); }
 
  private:
   bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);

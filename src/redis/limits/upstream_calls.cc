@@ -137,13 +137,12 @@ void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, st
 bool UpstreamCalls::replay(Call::Done done) { return call(Script::replay, std::move(done)); }
 
 bool UpstreamCalls::call(Script script, Call::Done done) {
+  if (!done) {
+    done = [self = self_.ref()](const Outcome& outcome, Time) {
+      if (self) self->worked(outcome);
+    };
+  }
   return shared_.call(script, call_.keys.all(), call_.arguments.all(), std::move(done));
-}
-
-void UpstreamCalls::call(Script script) {
-  call(script, [self = self_.ref()](const Outcome& outcome, Time) {
-    if (self) self->worked(outcome);
-  });
 }
 
 }  // namespace penstock::redis

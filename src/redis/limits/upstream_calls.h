@@ -103,8 +103,8 @@ class UpstreamCalls {
  private:
   static constexpr flow::Time kTouchAfter = 500'000;
 
-  bool call(Script script, Call::Done done);
-  void call(Script script);
+  /// Without `done` nothing is called but OnFailure, where it fails.
+  bool call(Script script, Call::Done done = {});
 
   SharedRedis& shared_;
   const std::string upstream_;
