@@ -3,6 +3,8 @@
 // them means.
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "proxy/dispatcher_fixture.h"
 #include "proxy/recording_limiter.h"
 
@@ -28,7 +30,9 @@ class PausesTest : public DispatcherTest {
               peer.send(
                   "HTTP/1.1 429 Busy\r\nRetry-After: 7\r\nX-RateLimit-Global: true\r\nContent-Length: 2\r\n\r\nno");
             }
-            if (!busy && !limited) peer.send(kOk);
+            const bool down = head.starts_with("GET /down");
+            if (down) peer.send("HTTP/1.1 503 Down\r\nRetry-After: 60\r\nContent-Length: 2\r\n\r\nno");
+            if (!busy && !limited && !down) peer.send(kOk);
           }
         }) {
     make_limiter_ = recording_limiters(run_.loop, record_);
@@ -114,6 +118,28 @@ TEST_F(PausesTest, end_once_when_they_are_told_to) {
   get(again, "/busy", "mine");
   ASSERT_TRUE(finish(again));
   EXPECT_EQ(upstream("api").pauses, 1u) << "the next refusal counts";
+}
+
+TEST_F(PausesTest, the_pause_that_is_shown_has_the_status_of_its_own_answer) {
+  Asker down, busy;
+  get(down, "/down", "one");
+  ASSERT_TRUE(finish(down));
+  get(busy, "/busy", "other");
+  ASSERT_TRUE(finish(busy));
+  const auto longest = upstream("api").pause.value_or(PauseSnapshot{});
+  EXPECT_GT(longest.left, std::chrono::seconds{50});
+  EXPECT_EQ(longest.status, 503);
+  EXPECT_FALSE(longest.of_all);
+}
+
+TEST_F(PausesTest, one_that_another_process_was_asked_for_has_no_status) {
+  Asker busy;
+  get(busy, "/busy", "mine");
+  ASSERT_TRUE(finish(busy));
+  record_.events->heard({What::begun, "", run_.loop.now() + 60 * kOneSecond});
+  const auto longest = upstream("api").pause.value_or(PauseSnapshot{});
+  EXPECT_GT(longest.left, std::chrono::seconds{50});
+  EXPECT_EQ(longest.status, 0);
 }
 
 class FullTable : public PausesTest {

@@ -77,7 +77,7 @@ bool Pausing::pauses_for_spent(const http::RateLimitWord& word, const Answer& an
 
 Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& answer) {
   const flow::Time now = services_.loop.now(), most = settings_.max_pause.count();
-  status_ = answer.head.status;
+  const int status = answer.head.status;
   const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;
   const bool whole = word.scope == http::RateLimitWord::Scope::whole;
   const std::string scope = whole ? std::string() : scope_of(answer.request);
@@ -86,13 +86,20 @@ Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& ans
     const flow::Time until = scheduler_.pause(now, scope, length, most, answer.ticket);
     if (auto* others = limiter_->pauses_shared()) others->tell(scope, until - now);
     of_credentials_.extend(now, scope, until);
+    note(until, status);
     return known ? Found::something : Found::paused_scope;
   }
   const std::string_view group = whole ? std::string_view{} : answer.group;
   const flow::Time until = scheduler_.pause(now, group, length, most, answer.ticket);
   limiter_->pause(now, group, until);
   pauses_.extend(now, group, until);
+  note(until, status);
   return Found::something;
+}
+
+/// An answer that asks for less than an earlier one, or for another pause that ends sooner, is not the one to show.
+void Pausing::note(flow::Time until, int status) {
+  if (until > last_.until) last_ = {.until = until, .status = status};
 }
 
 Pausing::Found Pausing::hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
@@ -112,6 +119,7 @@ bool Pausing::shorten(flow::Time now, flow::Time latest, flow::Commands& command
 bool Pausing::shorten_here(flow::Time now, flow::Time latest, flow::Commands& commands) {
   const bool of_limiter = limiter_->shorten_pauses(now, latest);
   pauses_.shorten(latest), of_credentials_.shorten(latest);
+  last_.until = std::min(last_.until, latest);
   return scheduler_.shorten_pauses(now, latest, commands) || of_limiter;
 }
 
@@ -143,14 +151,10 @@ std::string Pausing::lane_of(const http::Fields& request, const std::string& gro
 
 std::optional<PauseSnapshot> Pausing::longest(flow::Time now) const {
   const flow::Time of_all = std::max(scheduler_.gates().until({}), pauses_.until({}));
-  flow::Time latest = 0;
-  for (const flow::Pauses* pauses : {&pauses_, &of_credentials_}) {
-    pauses->each(now, [&](const std::string&, flow::Time until) { latest = std::max(latest, until); });
-  }
-  const bool asked_here = latest > now;
-  latest = std::max(latest, of_all);
+  const flow::Time latest = std::max(last_.until, of_all);
   if (latest <= now) return std::nullopt;
-  return PauseSnapshot{.status = asked_here ? status_ : 0, .left = Duration{latest - now}, .of_all = of_all > now};
+  const bool asked_here = last_.until == latest;
+  return PauseSnapshot{.status = asked_here ? last_.status : 0, .left = Duration{latest - now}, .of_all = of_all > now};
 }
 
 /// Scopes of credentials are no groups of the limiter.

@@ -77,6 +77,7 @@ class Pausing {
   void await_judgement(const Answer& answer);
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
+  void note(flow::Time until, int status);
   bool shorten_here(flow::Time now, flow::Time latest, flow::Commands& commands);
   std::string scope_of(const http::Fields& request) const;
   bool has_room_for(flow::Time now, std::string_view scope) const;
@@ -89,7 +90,11 @@ class Pausing {
   const std::unique_ptr<flow::Limiter>& limiter_;
   const flow::GroupHash hash_;
   flow::Pauses pauses_, of_credentials_;  // that this process was asked for
-  int status_ = 0;                        // of the answer that last asked for one
+  struct Last {
+    flow::Time until = 0;
+    int status = 0;  // of the answer that asked for it
+  };
+  Last last_;  // of these, the one that ends last
   SpentWords spent_;
   Learning learning_;
 };
