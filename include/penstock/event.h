@@ -69,7 +69,8 @@ struct Event {
   std::uint64_t bytes_out = 0;  ///< body bytes to the upstream; of a tunnel, all bytes
   std::string_view sni;         ///< of a tunnel that has landed: the name in the client's TLS hello, if any
   std::string_view alpn;        ///< likewise: the protocols offered in that hello, `h2,http/1.1`
-  std::string_view limited_by;  ///< the limit that made it wait
+  std::string_view limited_by;  ///< the limit that made it wait; if it waited several times, the last one
+  bool waited_again = false;    ///< once it has landed: `limited_by` is of a wait after the dispatch
   std::string_view error;       ///< an RFC 9209 token
   std::string_view detail;      ///< a sentence for people
   std::string_view refusal;     ///< on `refused`: its kind, e.g. `queue_full`, `malformed`

@@ -36,6 +36,8 @@ void UpstreamMetrics::record(const Event& event) {
   if (left_queue(event)) {
     limits_.count_wait(event.limited_by);
     latency_.left_queue(event);
+  } else if (event.waited_again) {
+    limits_.count_wait(event.limited_by);
   }
   if (event.kind == EventKind::dispatch) {
     latency_.took_off(event);

@@ -360,6 +360,19 @@ TEST(Metrics, a_wait_for_a_limit_is_counted_once_for_each_request_where_it_leave
   EXPECT_EQ(value_of(metrics.text(), waits("pacer")), 0);
 }
 
+TEST(Metrics, a_wait_to_be_sent_again_is_counted_for_its_limit_and_is_no_other_wait_in_the_queue) {
+  Metrics metrics{with_limits()};
+  for (const EventKind kind : {EventKind::complete, EventKind::error}) {
+    Event one = event(kind, Outcome::none);
+    one.limited_by = "pause";
+    one.wait = 30s;
+    one.waited_again = true;
+    metrics.record(one);
+  }
+  EXPECT_EQ(value_of(metrics.text(), waits("pause")), 2);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_wait_seconds_count{upstream="github"})").value_or(0), 0);
+}
+
 TEST(Metrics, a_refusal_on_arrival_waited_for_no_limit) {
   Metrics metrics{with_limits()};
   Event refused = event(EventKind::refused, Outcome::refused);

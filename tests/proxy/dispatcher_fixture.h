@@ -30,6 +30,7 @@ struct Told {
   std::uint64_t bytes_in = 0, bytes_out = 0;
   std::vector<int> refusals;
   int unreadable_fields = 0;
+  bool waited_again = false;
 
   explicit Told(const Event& event)
       : kind(event.kind),
@@ -56,7 +57,8 @@ struct Told {
         bytes_in(event.bytes_in),
         bytes_out(event.bytes_out),
         refusals(event.refusals.begin(), event.refusals.end()),
-        unreadable_fields(event.unreadable_fields) {}
+        unreadable_fields(event.unreadable_fields),
+        waited_again(event.waited_again) {}
 };
 
 inline const char* name_of(EventKind kind) {

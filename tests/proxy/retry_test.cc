@@ -2,11 +2,10 @@
 // What an upstream refuses is asked again, and its client learns of the last answer alone.
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <chrono>
 
 #include "proxy/client/local_sink.h"
-#include "proxy/dispatcher_fixture.h"
+#include "proxy/retry_fixture.h"
 
 namespace penstock::proxy {
 namespace {
@@ -16,45 +15,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kBusy = "HTTP/1.1 429 Slow down\r\nX-No: 1\r\nRetry-After-Ms: 5\r\nContent-Length: 4\r\n\r\nbusy";
-
 std::string busy_with(std::size_t size) {
   return "HTTP/1.1 429 Slow down\r\nRetry-After-Ms: 5\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n" +
          std::string(size, 'b');
 }
-
-class RetryTest : public DispatcherTest {
- protected:
-  RetryTest() {
-    config_.unmatched.queue.max_wait = 20s;
-    config_.unmatched.obey = Obey::automatic;
-  }
-
-  /// Reads requests with a body of so many bytes on the wire; answers the first ones with `refusal`, then with `then`.
-  test::Origin::Script refuses(int times, std::string refusal, std::size_t body = 0, std::string then = kOk) {
-    return [this, times, body, refusal = std::move(refusal), then = std::move(then)](test::Origin& self,
-                                                                                     test::Socket& peer, int) {
-      for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
-        if (body > 0) head += peer.read(body);
-        self.note(head);
-        peer.send(++asked_ <= times ? refusal : then);
-      }
-    };
-  }
-  void expect_all_the_same(const test::Origin& origin, std::size_t times) {
-    const auto notes = origin.notes();
-    ASSERT_EQ(notes.size(), times);
-    for (const auto& note : notes) EXPECT_EQ(note, notes[0]);
-  }
-  /// The limit lets one request leave, and no other before the deadline.
-  void allow_one_departure() { config_.unmatched.limits = {{.kind = CounterConfig{.max = 1, .period = 24h}}}; }
-  bool waits_again(const Asker& asker) {
-    return run_.run_until([&] { return asker.exchange && asker.exchange->sendings.back_since != 0; });
-  }
-
-  std::atomic<int> asked_ = 0;
-  Asker asker_;
-};
 
 TEST_F(RetryTest, a_get_that_is_refused_twice_is_asked_until_it_is_served) {
   test::Origin origin(refuses(2, kBusy));

@@ -21,6 +21,41 @@ void leave_shares(Exchange& exchange) {
   shares.leave(exchange.share);
   if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
 }
+
+/// Some pause concerns it: one that lasts, or is over and was not probed yet.
+bool has_gate(const Exchange& exchange) {
+  const Upstream& upstream = *exchange.upstream;
+  const auto& gates = upstream.scheduler().gates();
+  return gates.any() && (gates.has({}) || gates.has(upstream.lane_of(exchange.head.fields, exchange.group)));
+}
+
+/// Notes how long the exchange was pending until now, or has waited again, and which limit made it wait.
+void note_wait(const Resending& resending, Exchange& exchange, flow::Time now) {
+  const auto limited_by = exchange.upstream->scheduler().limited_by(now, exchange.ticket);
+  if (exchange.sendings.back_since != 0) return resending.has_waited(exchange, limited_by);
+  exchange.waited = now - exchange.arrived;
+  exchange.limited_by = limited_by;
+}
+
+/// Of an exchange that has taken off and ends from outside.
+AttemptResult done_so_far(const Exchange& exchange) {
+  if (exchange.flight) return exchange.flight->result();
+  const auto& sendings = exchange.sendings;
+  auto result = sendings.back_since != 0 && sendings.answer ? sendings.answer->result() : AttemptResult{};
+  result.status = 0;  // its client has not got it
+  return result;
+}
+
+/// The client got the answer that was kept. `error` and `detail`: why none came later.
+Ending last_answer(const Exchange& exchange, std::string_view error = {}, std::string_view detail = {}) {
+  const AttemptResult& result = exchange.sendings.answer->result();
+  return {.kind = EventKind::complete,
+          .outcome = Outcome::http_error,
+          .status = result.status,
+          .error = error,
+          .detail = detail,
+          .result = result};
+}
 }  // namespace
 
 Dispatcher::Dispatcher(Services services)
@@ -171,7 +206,7 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
     reporter_.report(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
     resending_.takes_off(*exchange);
   } else if (exchange->sendings.back_since != 0) {
-    resending_.takes_off_again(*exchange);
+    resending_.takes_off_again(*exchange, command.limited_by);
   }
   exchange->upstream->take(exchange->departure, exchange->group, command.departure);
   exchange->flight = attempts_.make(*exchange);
@@ -183,10 +218,13 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
   exchange->ticket = {};  // the scheduler has forgotten it
-  if (exchange->sendings.back_since != 0) return give_last_answer(*exchange);
+  const auto now = services_.loop.now();
+  if (exchange->sendings.back_since != 0) {
+    resending_.has_waited(*exchange, command.limited_by);
+    return give_last_answer(*exchange, refusal_of(command, *exchange->upstream, now));
+  }
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
-  const auto now = services_.loop.now();
   // For want of memory the exchange was given no time to wait, so the refusal names the memory.
   const bool for_want_of_memory = exchange->memory.full() != PendingMemory::Full::no &&
                                   (command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over);
@@ -244,6 +282,8 @@ void Dispatcher::failed(Exchange& exchange, const AttemptFailure& failure, const
   const auto wording = http::wording(failure.why);
   if (exchange.flight && !exchange.departure.has_left())
     exchange.upstream->reach.failed(exchange.ticket, exchange.took_off, failure.why);
+  if (exchange.sendings.answer && !result.answered())
+    return end(exchange, last_answer(exchange, wording.token, failure.details));
   end(exchange, {.kind = EventKind::error,
                  .outcome = failure.outcome,
                  .status = result.answered() ? result.status : wording.status,
@@ -263,11 +303,12 @@ void Dispatcher::stalled(Exchange& exchange, std::string_view details, const Att
 
 void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
   if (exchange.stage == Exchange::Stage::pending) {
-    note_wait(exchange);
+    note_wait(resending_, exchange, services_.loop.now());
     refuse(exchange, why_not);
     return;
   }
-  const auto result = exchange.flight ? exchange.flight->result() : AttemptResult{};
+  if (exchange.sendings.back_since != 0) note_wait(resending_, exchange, services_.loop.now());
+  const auto result = done_so_far(exchange);
   if (result.answered()) {
     exchange.sink.answer_broken();
   } else {
@@ -283,10 +324,11 @@ void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
 
 void Dispatcher::abandon(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
-    note_wait(exchange);
+    note_wait(resending_, exchange, services_.loop.now());
     return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
   }
-  const auto result = exchange.flight ? exchange.flight->result() : AttemptResult{};
+  if (exchange.sendings.back_since != 0) note_wait(resending_, exchange, services_.loop.now());
+  const auto result = done_so_far(exchange);
   end(exchange, {.kind = EventKind::error,
                  .outcome = Outcome::client_gone,
                  .status = result.status,
@@ -294,17 +336,15 @@ void Dispatcher::abandon(Exchange& exchange) {
                  .result = result});
 }
 
-/// Notes how long the exchange was pending until now, and which limit made it wait.
-void Dispatcher::note_wait(Exchange& exchange) const {
-  exchange.waited = services_.loop.now() - exchange.arrived;
-  exchange.limited_by = exchange.upstream->scheduler().limited_by(exchange.arrived + exchange.waited, exchange.ticket);
-}
-
+/// A request that keeps its slot may wait as long as a pause lasts. So where there is a pause, it waits like others.
 void Dispatcher::requeue(Exchange& exchange) {
+  Upstream& upstream = *exchange.upstream;
   exchange.sendings.stale = true;
   exchange.departure.drop();
   exchange.flight.reset();
-  exchange.upstream->requeue(exchange.ticket);
+  if (!has_gate(exchange)) return upstream.requeue(exchange.ticket);
+  resending_.waits_again(exchange, Again::no);
+  upstream.send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
 }
 
 bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
@@ -315,20 +355,25 @@ bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptA
   return true;
 }
 
-/// For a request that waits again, and will not be sent again.
-void Dispatcher::give_last_answer(Exchange& exchange) {
-  if (const auto answer = std::move(exchange.sendings.answer)) {
-    answer->give(exchange.sink);
-    return completed(exchange, answer->result());
+/// For a request that will not be sent again. `otherwise`: what its client gets if its upstream has done nothing that
+/// could be told.
+void Dispatcher::give_last_answer(Exchange& exchange, const http::Refusal& otherwise) {
+  const auto& sendings = exchange.sendings;
+  if (sendings.answer) {
+    sendings.answer->give(exchange.sink);
+    return end(exchange, last_answer(exchange));
   }
-  const bool refused = exchange.sendings.why == Again::refused;
-  http::Refusal broken{
-      .why = refused ? http::Reason::response_incomplete : http::Reason::connection_terminated,
-      .details = exchange.upstream->name +
-                 (refused ? ": its refusal broke off" : ": the connection was closed before an answer came")};
-  broken.attempts = exchange.sendings.attempts;
-  exchange.sink.answer_refusal(broken);
-  failed(exchange, {.why = broken.why, .details = broken.details}, {});
+  http::Refusal last = otherwise;
+  const std::string& upstream = exchange.upstream->name;
+  if (sendings.why == Again::refused) {
+    last = {.why = http::Reason::response_incomplete, .details = upstream + ": its refusal broke off"};
+  } else if (sendings.why == Again::failed) {
+    last = {.why = http::Reason::connection_terminated,
+            .details = upstream + ": the connection was closed before an answer came"};
+  }
+  last.attempts = sendings.attempts;
+  exchange.sink.answer_refusal(last);
+  failed(exchange, {.why = last.why, .details = last.details}, {});
 }
 
 /// Every exchange ends here: the event is emitted first, then its slot is freed, then a waiting request starts.
@@ -394,21 +439,21 @@ void Dispatcher::end_all() {
   draining_ = true;
   const auto stopped = refusal_of_draining();
   const auto all = exchanges_.ids();
-  // Pending exchanges go first, lest a slot that becomes free starts them.
+  // What waits for a slot goes first, lest one that becomes free starts it.
   for (const auto number : all) {
     Exchange* exchange = exchanges_.find(number);
-    if (exchange && exchange->stage == Exchange::Stage::pending) reject(*exchange, stopped);
+    if (!exchange) continue;
+    if (exchange->stage == Exchange::Stage::pending) {
+      reject(*exchange, stopped);
+    } else if (exchange->sendings.back_since != 0) {
+      note_wait(resending_, *exchange, services_.loop.now());
+      give_last_answer(*exchange, stopped);
+    }
   }
   for (const auto number : all) {
-    if (Exchange* exchange = exchanges_.find(number)) abort(*exchange, stopped);
+    Exchange* exchange = exchanges_.find(number);
+    if (exchange) exchange->flight ? exchange->flight->abort(stopped) : give_last_answer(*exchange, stopped);
   }
-}
-
-void Dispatcher::abort(Exchange& exchange, const http::Refusal& why) {
-  if (exchange.flight) return exchange.flight->abort(why);
-  if (exchange.sendings.back_since != 0) return give_last_answer(exchange);
-  exchange.sink.answer_refusal(why);  // no attempt: it waits to be sent again
-  failed(exchange, {.why = why.why, .details = why.details}, {});
 }
 
 }  // namespace penstock::proxy

@@ -80,7 +80,8 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) override;
   void requeue(Exchange& exchange) override;
   bool send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) override;
-  void forget_body(Exchange& exchange) override { resending_.forget_body(exchange); }
+  bool holds(Exchange& exchange, std::size_t bytes) override { return resending_.holds(exchange, bytes); }
+  void passes_on(Exchange& exchange) override { resending_.passes_on(exchange); }
 
   void on_start(const flow::Commands::Start& command) override;
   void on_refuse(const flow::Commands::Refuse& command) override;
@@ -94,9 +95,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 
-  void give_last_answer(Exchange& exchange);
-  void abort(Exchange& exchange, const http::Refusal& why);
-  void note_wait(Exchange& exchange) const;
+  void give_last_answer(Exchange& exchange, const http::Refusal& otherwise);
   void end(Exchange& exchange, const Ending& ending);
   void when_drained();
 

@@ -90,10 +90,12 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) const {
     event.upstream = upstream->name;
     event.group = exchange.group_label;
     event.limited_by = upstream->limit_name(exchange.limited_by);
-    // The event is emitted before the scheduler is told, which still counts this exchange.
-    const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
+    // The event is emitted before the scheduler is told, which still counts this exchange, unless it has refused it.
+    const bool known = exchange.ticket != flow::Ticket{}, waits_again = exchange.sendings.back_since != 0;
+    const bool ends = kind == EventKind::complete || kind == EventKind::error;
+    const bool leaves = kind == EventKind::gone || (known && (kind == EventKind::refused || (ends && waits_again)));
     event.pending = upstream->scheduler().pending() - (leaves ? 1 : 0);
-    const bool lands = (kind == EventKind::complete || kind == EventKind::error) && !exchange.rests;
+    const bool lands = ends && !exchange.rests && !waits_again;
     event.in_flight = upstream->scheduler().in_flight() - (lands ? 1 : 0);
     event.wait = Duration{exchange.waited};
   }
@@ -106,6 +108,7 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) const {
   event.failures = sendings.failures;
   event.refusals = sendings.said.refusals;
   event.unreadable_fields = sendings.said.unreadable;
+  event.waited_again = sendings.waited;
   return event;
 }
 

@@ -4,20 +4,23 @@
 
 #include <utility>
 
+#include "http/refusal.h"
 #include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
 
-namespace {
-std::size_t bytes_of_waiting(const Exchange& exchange, const KeptAnswer* answer) {
-  return exchange.bytes() + (answer ? answer->bytes() : 0);
-}
-}  // namespace
+// What is kept in memory.
 
-void Resending::takes_off(Exchange& exchange) {
-  if (exchange.head.has_body()) keep_body(exchange);
-  Upstream& upstream = *exchange.upstream;
-  if (upstream.settings.retry.failures != RetryConfig::Failures::off) upstream.retries.came(services_.loop.now());
+/// A request that waits again holds all of itself, one in flight only what is kept to send it again.
+void Resending::charge(Exchange& exchange) {
+  const auto& sendings = exchange.sendings;
+  std::size_t bytes = sendings.holding + (sendings.answer ? sendings.answer->bytes() : 0);
+  if (sendings.back_since != 0) {
+    bytes += exchange.bytes();
+  } else if (exchange.body.keeps()) {
+    bytes += exchange.body.held();
+  }
+  memory_.charge(exchange.memory, exchange.sink.held(), bytes);
 }
 
 void Resending::keep_body(Exchange& exchange) {
@@ -26,66 +29,98 @@ void Resending::keep_body(Exchange& exchange) {
   const std::size_t most = services_.config.caps.replay_body;
   const bool fits = exchange.body.held() <= most &&
                     (exchange.head.body == http::BodyKind::chunked || exchange.head.content_length <= most);
-  if (!wanted || !fits || !exchange.body.from_start() || !memory_.has_room_for_bodies()) return forget_body(exchange);
-  exchange.body.keep(most);
-  if (exchange.body.held() > 0) memory_.charge(exchange.memory, exchange.sink.held(), exchange.body.held());
+  const bool keeps = wanted && fits && exchange.body.from_start() && memory_.has_room_for_bodies();
+  exchange.body.keep(keeps ? most : 0);
+  charge(exchange);
 }
 
-void Resending::forget_body(Exchange& exchange) {
+void Resending::passes_on(Exchange& exchange) {
   exchange.body.keep(0);
+  exchange.sendings.answer.reset();
+  exchange.sendings.holding = 0;
   memory_.release(exchange.memory);
 }
 
 void Resending::body_came(Exchange& exchange) {
-  const auto& sendings = exchange.sendings;
-  if (sendings.back_since != 0) {
-    memory_.charge(exchange.memory, exchange.sink.held(), bytes_of_waiting(exchange, sendings.answer.get()));
-  } else if (exchange.body.keeps()) {
-    keep_body(exchange);
-  }
+  exchange.sendings.back_since == 0 && exchange.body.keeps() ? keep_body(exchange) : charge(exchange);
 }
 
 bool Resending::wants_body(const Exchange& exchange) const {
   return exchange.body.held() < services_.config.caps.replay_body && memory_.has_room_for_bodies();
 }
 
-bool Resending::has_room_for(Exchange& exchange, std::size_t bytes) {
-  memory_.release(exchange.memory);
-  memory_.judge(exchange.memory, exchange.sink.held(), bytes);
-  return exchange.memory.full() == PendingMemory::Full::no;
+bool Resending::holds(Exchange& exchange, std::size_t bytes) {
+  auto& sendings = exchange.sendings;
+  const std::size_t kept =
+      (exchange.body.keeps() ? exchange.body.held() : 0) + (sendings.answer ? sendings.answer->bytes() : 0);
+  if (!memory_.has_room_for(exchange.memory, exchange.sink.held(), kept + bytes)) return false;
+  sendings.holding = bytes;
+  charge(exchange);
+  return true;
+}
+
+// The course of a request.
+
+void Resending::takes_off(Exchange& exchange) {
+  if (exchange.head.has_body()) keep_body(exchange);
+  Upstream& upstream = *exchange.upstream;
+  if (upstream.settings.retry.failures != RetryConfig::Failures::off) upstream.retries.came(services_.loop.now());
 }
 
 bool Resending::takes_back(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
   if (why == Again::no) return false;
   Upstream& upstream = *exchange.upstream;
+  auto& sendings = exchange.sendings;
   const auto& retry = upstream.settings.retry;
   const auto now = services_.loop.now();
-  if (now >= exchange.sendings.deadline || !exchange.body.from_start()) return false;
+  if (now >= sendings.deadline || !exchange.body.from_start()) return false;
   if (answer && answer->incurable()) return false;
+  const auto& kept = answer ? answer : sendings.answer;
+  const std::size_t sent_already = exchange.body.held() - exchange.body.size();
+  const std::size_t bytes = exchange.bytes() + sent_already + (kept ? kept->bytes() : 0);
+  if (!memory_.has_room_for(exchange.memory, exchange.sink.held(), bytes)) return false;
   if (why == Again::failed && !upstream.retries.take(now, retry.budget)) return false;
   exchange.body.rewind();
-  const std::size_t bytes = bytes_of_waiting(exchange, answer.get());
-  if (!has_room_for(exchange, bytes)) return false;
-  memory_.charge(exchange.memory, exchange.sink.held(), bytes);
-  exchange.sendings.answer = std::move(answer);
-  exchange.sendings.back_since = now;
-  exchange.sendings.why = why;
+  if (answer) sendings.answer = std::move(answer);
+  sendings.stale = false;
+  waits_again(exchange, why);
   return true;
 }
 
-void Resending::takes_off_again(Exchange& exchange) {
+/// What was sent over a dead connection is charged whether there is room for it or not: it has been accepted.
+void Resending::waits_again(Exchange& exchange, Again why) {
+  auto& sendings = exchange.sendings;
+  sendings.holding = 0;
+  sendings.why = why;
+  sendings.back_since = services_.loop.now();
+  charge(exchange);
+}
+
+void Resending::has_waited(Exchange& exchange, flow::LimitIndex limited_by) const {
+  exchange.waited += services_.loop.now() - exchange.sendings.back_since;
+  if (limited_by == flow::kNoLimit) return;
+  exchange.limited_by = limited_by;
+  exchange.sendings.waited = true;
+}
+
+void Resending::takes_off_again(Exchange& exchange, flow::LimitIndex limited_by) {
+  has_waited(exchange, limited_by);
+  auto& sendings = exchange.sendings;
+  sendings.back_since = 0;
+  exchange.took_off = services_.loop.now();
+  count_attempt(exchange, std::exchange(sendings.why, Again::no));
+  exchange.head.has_body() ? keep_body(exchange) : charge(exchange);
+}
+
+void Resending::count_attempt(Exchange& exchange, Again why) const {
+  if (why == Again::no) return;
   auto& sendings = exchange.sendings;
   auto& totals = exchange.upstream->totals;
-  ++(sendings.why == Again::refused ? totals.again_refused : totals.again_failed);
-  if (sendings.why == Again::failed) ++sendings.failures;
-  const auto now = services_.loop.now();
-  exchange.waited += now - std::exchange(sendings.back_since, 0);
-  exchange.took_off = now;
-  sendings.stale = false;
+  ++(why == Again::refused ? totals.again_refused : totals.again_failed);
+  if (why == Again::failed) ++sendings.failures;
   ++sendings.attempts;
-  sendings.answer.reset();
-  memory_.release(exchange.memory);
-  if (exchange.head.has_body()) keep_body(exchange);
+  if (sendings.answer)
+    sendings.answer->tell_attempts(http::proxy_status(sendings.attempts, services_.config.proxy.via));
 }
 
 }  // namespace penstock::proxy

@@ -2,6 +2,7 @@
 // What an attempt reports: its end. The dispatcher listens; attempts know it only as this.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -33,10 +34,13 @@ class AttemptEvents {
   /// The request must be sent once more: it has not reached its upstream, or may be repeated.
   virtual void requeue(Exchange& exchange) = 0;
   /// There is a reason to send the request again later. True: it will be, and the attempt is gone. False: nothing has
-  /// changed, and the attempt must end in another way. `answer`: what the client gets otherwise; null: none came.
+  /// changed, and the attempt must end in another way. `answer`: what the client gets otherwise; null: what was kept
+  /// before, or nothing.
   virtual bool send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) = 0;
-  /// The answer is passed on, so the request's body need not be kept. Called only if some of it is in memory.
-  virtual void forget_body(Exchange& exchange) = 0;
+  /// An answer is held back, and so many bytes of it are in memory. False, and nothing has changed: there is no room.
+  virtual bool holds(Exchange& exchange, std::size_t bytes) = 0;
+  /// An answer is passed on, so nothing need be kept any more. Called only if Exchange::keeps() something.
+  virtual void passes_on(Exchange& exchange) = 0;
 
  protected:
   ~AttemptEvents() = default;

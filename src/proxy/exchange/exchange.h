@@ -93,6 +93,8 @@ struct Exchange {
   void leaves(std::int64_t now);
   /// Whether the exchange is a tunnel, or may become one.
   bool may_rest() const { return target.tunnel || !head.upgrade.empty(); }
+  /// Whether anything is in memory only because the request may be sent again.
+  bool keeps() const { return body.keeps() || sendings.answer || sendings.holding > 0; }
   /// Whether the request may be sent twice: a safe method, no body, and not sent again before.
   bool repeatable() const;
 };

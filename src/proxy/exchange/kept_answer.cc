@@ -19,11 +19,14 @@ void KeptAnswer::end(http::Fields trailers, const AttemptResult& result) {
 }
 
 std::size_t KeptAnswer::bytes() const {
-  return sizeof(KeptAnswer) + reason_.size() + fields_.bytes() + trailers_.bytes() + body_.size();
+  return sizeof(KeptAnswer) + reason_.size() + proxy_status_.size() + fields_.bytes() + trailers_.bytes() +
+         body_.size();
 }
 
 void KeptAnswer::begin(ResponseSink& sink) const {
-  sink.answer_head(status_, reason_, fields_, length_);
+  http::Fields fields = fields_;
+  if (!proxy_status_.empty()) fields.add("Proxy-Status", proxy_status_);
+  sink.answer_head(status_, reason_, fields, length_);
   if (!body_.empty()) sink.answer_body(body_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upstream's answer that is held back, whole: its client gets it if the request is not sent again, exactly as if it
-// had been passed on when it came.
+// An upstream's answer that is held back, whole: its client gets it if the request is not sent again, or in vain, as if
+// it had been passed on when it came.
 #pragma once
 
 #include <cstddef>
@@ -40,6 +40,9 @@ class KeptAnswer {
   /// The memory in bytes that it holds.
   std::size_t bytes() const;
 
+  /// The request was sent so often by now: the value of our `Proxy-Status`.
+  void tell_attempts(std::string proxy_status) { proxy_status_ = std::move(proxy_status); }
+
   /// Passes on what there is of it: the head and the body, but not the end.
   void begin(ResponseSink& sink) const;
   /// Passes all of it on.
@@ -48,7 +51,7 @@ class KeptAnswer {
  private:
   Again why_;
   int status_;
-  std::string reason_;
+  std::string reason_, proxy_status_;
   http::Fields fields_, trailers_;
   std::optional<std::uint64_t> length_;
   std::string body_;

@@ -33,7 +33,11 @@ class PendingMemory {
   /// Judges whether an arrival that would hold so many bytes may wait. One client may hold all but an eighth, which is
   /// kept for others.
   void judge(Charge& charge, const HeldBytes& client, std::size_t bytes) const;
-  /// The exchange of this client holds so many bytes from now on.
+  /// Whether an exchange of this client may hold so many bytes instead of those that it is charged.
+  bool has_room_for(const Charge& charge, const HeldBytes& client, std::size_t bytes) const {
+    return which_is_full(charge, client, bytes) == Full::no;
+  }
+  /// The exchange of this client holds so many bytes from now on; 0: none.
   void charge(Charge& charge, const HeldBytes& client, std::size_t bytes);
   void release(Charge& charge);
   /// Half of the memory is for heads, so that bodies do not crowd out arrivals.
@@ -42,6 +46,8 @@ class PendingMemory {
   std::size_t bytes() const { return bytes_; }
 
  private:
+  Full which_is_full(const Charge& charge, const HeldBytes& client, std::size_t bytes) const;
+
   const CapsConfig& caps_;
   std::size_t bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 // How often one request was sent, until when it may be sent again, and the answer that its client gets if it is not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -17,9 +18,11 @@ struct Sendings {
   bool stale = false;           ///< the last one was over such a connection, so that the next one needs a fresh one
   std::int64_t deadline = 0;    ///< nothing is sent again after it; arrival + queue.maxWait
   std::int64_t back_since = 0;  ///< when it went back to wait; 0: it does not wait again
-  Again why = Again::no;        ///< likewise
+  Again why = Again::no;        ///< why; no: it does not wait again, or its connection was dead already
+  bool waited = false;          ///< Exchange::limited_by is of a wait after the first take-off
+  std::size_t holding = 0;      ///< bytes in memory of an answer that is held back as it comes
   SaidOfLimits said;
-  std::unique_ptr<KeptAnswer> answer;  ///< of the last attempt, while the request waits again; null: there was none
+  std::unique_ptr<KeptAnswer> answer;  ///< the last whole one that was held back, until another is passed on; or null
 };
 
 }  // namespace penstock::proxy

@@ -50,6 +50,13 @@ SentRequest sent_request(const Exchange& exchange, std::int64_t now) {
 std::string in_brackets(const std::string& address) {
   return address.find(':') == std::string::npos ? address : "[" + address + "]";
 }
+
+/// What is held back counts in caps.pendingMemory. Once an answer is passed on, nothing is kept to send the request
+/// again.
+void keep_what_may_be_needed(AttemptEvents& events, ResponseRelay& answer, Exchange& exchange) {
+  if (answer.holds() && !events.holds(exchange, answer.held_bytes())) answer.pass_held();
+  if (answer.answered() && !answer.holds() && exchange.keeps()) events.passes_on(exchange);
+}
 }  // namespace
 
 HttpFlight::HttpFlight(const Services& services, AttemptEvents& events, Exchange& exchange)
@@ -197,7 +204,7 @@ void HttpFlight::pass_head() {
   answer_.pass_head(head.status < 400 ? Again::no
                                       : judge_answer(exchange_.upstream->settings, sent_request(exchange_, moved_),
                                                      head, services_.loop.wall()));
-  if (!answer_.holds() && exchange_.body.held() > 0) events_.forget_body(exchange_);
+  keep_what_may_be_needed(events_, answer_, exchange_);
   if (answer_.head().chunked) chunks_.emplace(answer_.reader(), exchange_.head.method);
   if (sent_ == 0) iteration_end_.ask();
   keep_time();
@@ -215,9 +222,9 @@ HttpFlight::Taken HttpFlight::on_body(std::string_view bytes) {
   }
   this_iteration_ += bytes.size();
   iteration_end_.ask();
-  if (chunks_) return pass_chunks(bytes);
-  answer_.pass_body(bytes);
-  return Taken::all;
+  const Taken taken = chunks_ ? pass_chunks(bytes) : (answer_.pass_body(bytes), Taken::all);
+  keep_what_may_be_needed(events_, answer_, exchange_);
+  return taken;
 }
 
 /// The chunks are decoded here because libcurl's decoder is more lenient than the grammar; libcurl only finds their
@@ -352,7 +359,7 @@ void HttpFlight::on_time() {
   }
   if (now >= answer_.patient_until()) {
     answer_.lose_patience();
-    if (!answer_.holds() && exchange_.body.held() > 0) events_.forget_body(exchange_);
+    keep_what_may_be_needed(events_, answer_, exchange_);
   }
   if (now >= idle_deadline() && answer_.client_reads_on()) moved_ = now;
   if (now < idle_deadline()) return keep_time();

@@ -41,7 +41,7 @@ void ResponseRelay::pass_head(Again why) {
   const auto& via = services_.config.proxy.via;
   const int attempts = exchange_.sendings.attempts;
   auto fields = http::response_fields(head(), exchange_.target, via, Duration{exchange_.waited});
-  if (attempts > 1) fields.add("Proxy-Status", http::proxy_status(attempts, via));
+  auto proxy_status = attempts > 1 ? http::proxy_status(attempts, via) : std::string();
   const bool small = !head().has_body(exchange_.head.method) || length.value_or(0) <= KeptAnswer::kMost;
   const bool holds = why != Again::no && small, judges = small && may_name_what_no_waiting_cures();
   if (judges) {
@@ -51,8 +51,12 @@ void ResponseRelay::pass_head(Again why) {
   } else {
     observe();
   }
-  if (!holds) return exchange_.sink.answer_head(head().status, head().reason, fields, length);
+  if (!holds) {
+    if (!proxy_status.empty()) fields.add("Proxy-Status", proxy_status);
+    return exchange_.sink.answer_head(head().status, head().reason, fields, length);
+  }
   held_ = std::make_unique<KeptAnswer>(why, head(), std::move(fields), length);
+  held_->tell_attempts(std::move(proxy_status));
 }
 
 bool ResponseRelay::may_name_what_no_waiting_cures() const {
@@ -160,6 +164,8 @@ void ResponseRelay::end() {
 
 void ResponseRelay::break_off(const http::Refusal& refusal) {
   conclude();
+  const bool passed_on = answered_ && !held_;
+  if (exchange_.sendings.answer && !passed_on) return exchange_.sendings.answer->give(exchange_.sink);
   if (held_) pass_held();
   if (answered_) return exchange_.sink.answer_broken();
   auto said = refusal;

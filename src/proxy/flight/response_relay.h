@@ -36,6 +36,10 @@ class ResponseRelay {
   /// With a reason: the answer is held back as long as it is small enough to be kept.
   void pass_head(Again why = Again::no);
   bool holds() const { return held_ != nullptr; }
+  /// The memory in bytes of what is held back.
+  std::size_t held_bytes() const { return held_->bytes(); }
+  /// Passes on what is held back, and what comes of it.
+  void pass_held();
   /// For the attempt's timer: lose_patience() is to be called then, on the loop's clock.
   std::int64_t patient_until() const;
   /// What should have come to its end by now, and has not, counts as it is.
@@ -53,6 +57,7 @@ class ResponseRelay {
   void note_switch() { answered_ = true; }
 
   /// The last call must be one of these: the response is whole; or it ends with a refusal, or broken if it has begun.
+  /// If nothing of it was passed on, and an answer of an earlier attempt is kept, the client gets that one.
   void end();
   void break_off(const http::Refusal& refusal);
 
@@ -71,7 +76,6 @@ class ResponseRelay {
   bool client_reads_on();
 
  private:
-  void pass_held();
   bool may_name_what_no_waiting_cures() const;
   void settle(bool incurable);
   void observe() { tell(Pausing::Known::curable); }
