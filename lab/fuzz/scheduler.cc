@@ -19,6 +19,7 @@ struct Known {
   Time arrived = 0, deadline = 0;
   Ticket ticket;
   bool tunnel = false, spare = false;
+  bool may_be_probe = false;  // it arrived while it was asked who may probe
   Time rests_since = 0;
 };
 
@@ -99,6 +100,10 @@ class Trial {
     const Arrival arrival{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
     const Ticket ticket = upstream_.arrive(now_, arrival, commands_);
     known_[id].ticket = ticket;
+    const bool asks =
+        std::ranges::find(commands_.probe, Commands::Probe::What::ask, &Commands::Probe::what) != commands_.probe.end();
+    if (asks) known_[id].deadline = std::max(deadline, now_ + limiter_.patience() + Gate::kRightIsAnsweredIn);
+    known_[id].may_be_probe = asks;
     check();
   }
   void land(std::size_t id) {
@@ -300,8 +305,10 @@ class Trial {
   }
   void check_counts() {
     std::size_t pending = 0, in_flight = 0, resting = 0, open = 0, may_open = 0;
+    std::size_t excess = 0;  // that wait to hear whether they are the probe
     for (const Known& one : known_) {
       pending += one.state == State::waiting;
+      excess += one.state == State::waiting && one.may_be_probe;
       in_flight += one.state == State::flying || one.state == State::returned;
       resting += one.state == State::resting || one.state == State::resuming;
       open += one.tunnel && one.state != State::waiting && one.state != State::over;
@@ -312,7 +319,7 @@ class Trial {
     must(open <= most_open_, "no more tunnels are open than may be");
     must(upstream_.pending() == pending && upstream_.in_flight() == in_flight, "it counts who waits and who flies");
     most_pending_ = std::max(std::min(most_pending_, pending), settings_.max_pending);
-    must(pending <= most_pending_ || limiter_.somebody_asks(), "no more wait than may");
+    must(pending <= most_pending_ + excess || limiter_.somebody_asks(), "no more wait than may");
     must(pending <= most_pending_ + kMostSlots * kMostSlots, "but for those who hear at once whether they start");
     const std::size_t held = upstream_.slots_held();
     most_slots_ = std::max(std::min(most_slots_, held), slots());

@@ -35,13 +35,15 @@ Ticket Arrivals::start(Time now, const Arrival& arrival, Lane& lane, Commands& c
 }
 
 // A request that may not wait is let in nevertheless, also beyond a full queue, if an answer is under way that may
-// start it.
+// start it. Where the answer says only whether it may be a probe, it stays beyond a full queue no longer than that.
 Ticket Arrivals::wait_or_refuse(Time now, const Arrival& arrival, Lane& lane, Asker::Asked asked, Commands& commands) {
-  const bool refused = asked == Asker::Asked::refused;
-  const Time patience = patience_of(arrival), answer_within = asker_.limiter().patience();
-  const bool judged_later = answer_within > 0 && lane.ask.under_way() && slots_.free() > 0 &&
-                            (!queue_.full() || lane.queue.size() < slots_.beside_flights());
-  const Time deadline = now + (judged_later ? std::max(patience, answer_within) : patience);
+  const bool refused = asked == Asker::Asked::refused, probes = asked == Asker::Asked::to_probe, full = queue_.full();
+  const Time patience = patience_of(arrival);
+  const Time answer_within = asker_.limiter().patience() + (probes ? Gate::kRightIsAnsweredIn : 0);
+  const bool judged_later = answer_within > 0 && (probes || lane.ask.under_way()) && slots_.free() > 0 &&
+                            (!full || lane.queue.size() < slots_.beside_flights());
+  const bool waits_on = !judged_later || !(full && probes);
+  const Time deadline = now + std::max(waits_on ? patience : 0, judged_later ? answer_within : 0);
   std::optional<Refused> why;
   if (refused) {
     why = asker_.answer().stop == Booking::Stop::refused ? Refused::limited : Refused::unavailable;
@@ -53,7 +55,6 @@ Ticket Arrivals::wait_or_refuse(Time now, const Arrival& arrival, Lane& lane, As
     if (*why == Refused::limited) commands.refuse.back().not_before(now, asker_.answer().ask_again);
     return server_.refresh(now, lane, commands), Ticket{};
   }
-  const bool full = queue_.full();
   Lane& its = full && !judged_later ? make_room(now, arrival, commands) : lane;
   const std::uint32_t index = take(now, arrival, its, Stage::waiting);
   requests_[index].beyond_queue = full && judged_later;

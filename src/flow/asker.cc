@@ -44,7 +44,7 @@ Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
   if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest() || lanes_.any_awaits_permit()) return Asked::no;
   if (gates_.any() && admit(now, lane, 1) == 0) {
     lane.ask.told_for(weight);
-    return Asked::no;
+    return gates_.asks() ? Asked::to_probe : Asked::no;
   }
   const bool answered = put(now, ask_of(lane, 1, weight));
   if (answered && booking_.departures.size() == 1 && booking_.departures.front().at <= now) {
@@ -53,7 +53,9 @@ Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
   }
   lane.ask.begin(1, weight);
   if (!answered) return Asked::under_way;
-  return book(now, lane, lane.ask.end(), booking_) ? Asked::to_wait : Asked::refused;
+  if (!book(now, lane, lane.ask.end(), booking_)) return Asked::refused;
+  const bool pause_is_over = booking_.limited_by == kPause && booking_.departures.empty() && booking_.not_before <= now;
+  return pause_is_over && admit(now, lane, 1) == 0 && gates_.asks() ? Asked::to_probe : Asked::to_wait;
 }
 
 const Booking* Asker::refused_before(Time now, const Lane& lane, int weight) {
@@ -181,12 +183,13 @@ std::size_t Asker::admit(Time now, Lane& lane, std::size_t count) {
 }
 
 /// The limiter tells of a pause that another process has drawn: by what stops the lane, or by when it departs. The
-/// latter does not say whose pause it is: other lanes will be told if it is theirs too.
+/// latter does not say whose pause it is: other lanes will be told if it is theirs too. It may be over: then it is to
+/// be probed.
 void Asker::learn_pause(Time now, const Lane& lane, const Booking& booking) {
   const bool departs = !booking.departures.empty();
   const LimitIndex by = departs ? booking.departures.front().limited_by : booking.limited_by;
   const Time until = departs ? booking.departures.front().at : booking.not_before;
-  if (by != kPause || until <= now) return;
+  if (by != kPause || (departs && until <= now)) return;
   const bool of_all = !departs && booking.scope == Booking::Scope::upstream;
   gates_.learn(now, of_all ? std::string_view{} : lane.group(), until);
 }

@@ -40,8 +40,9 @@ class Asker {
   bool ask(Time now, Lane& lane, std::size_t count, int weight);
   /// A tunnel of the lane wants to resume. As ask().
   bool ask_to_resume(Time now, Lane& lane);
-  /// What became of the ask for an arrival: there was none, or its answer is applied already.
-  enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way };
+  /// What became of the ask for an arrival: there was none, or its answer is applied already. `to_probe`: none, as it
+  /// is asked first whether this process may probe.
+  enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way, to_probe };
   /// A request of this weight arrived, and the lane asks for it if no request is ahead. If granted, the departure,
   /// which is for now, stands in answer() alone.
   Asked ask_for_arrival(Time now, Lane& lane, int weight);

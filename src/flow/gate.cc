@@ -8,17 +8,18 @@ namespace penstock::flow {
 
 namespace {
 constexpr Time kFirstPause = 1'000'000;
-constexpr int kMostDoublings = 20;            // beyond any maxPause
-constexpr Time kRightIsAnsweredIn = 100'000;  // Redis may have died meanwhile
-constexpr Time kIsSentIn = 100'000;           // looks again whether a request was sent
+constexpr int kMostDoublings = 20;      // beyond any maxPause
+constexpr Time kIsSentIn = 100'000;     // looks again whether a request was sent
+constexpr Time kProlongedIn = 400'000;  // before it ends; a probe that is sent at once proves something before that
 }  // namespace
 
 /// While a pause that others do not have is not proven over, no other pause makes them know of it.
 void Gate::close(Time until, std::uint32_t since, bool alone) {
-  alone_ = alone || (alone_ && !opened_);
+  alone_ = alone || (alone_ && !opened());
   until_ = std::max(until_, until);
   since_ = since;
-  opened_ = done_ = false;
+  state_ = State::closed;
+  elsewhere_ = false;
   right_ = Right::none;
   right_changes_ = 0;
   allowance_ = 0;
@@ -36,7 +37,7 @@ Time Gate::usual_pause(Time now, std::optional<std::uint32_t> refused) {
 std::size_t Gate::allowance(Time now) {
   if (now < until_) return 0;
   prove_by_time(now);
-  if (!opened_ && right_ == Right::held && now >= right_changes_) right_ = Right::none, allowance_ = 0;
+  if (!opened() && right_ == Right::held && now >= right_changes_) right_ = Right::none, allowance_ = 0;
   return allowance_;
 }
 
@@ -51,28 +52,47 @@ Time Gate::again(Time now) const {
 }
 
 bool Gate::wants_probe(Time now) {
-  if (now < until_ || opened_ || right_ == Right::held || now < right_changes_) return false;
+  if (now < until_ || opened() || right_ == Right::held || now < right_changes_) return false;
   right_ = Right::asked;
   right_changes_ = now + kRightIsAnsweredIn;
   return true;
 }
 
+bool Gate::wants_more_time(Time now) {
+  if (alone_ || !probes() || flying_.empty() || now < prolong_at_) return false;
+  prolong_at_ = now + kRightIsAnsweredIn;
+  return true;
+}
+
 void Gate::may_probe(bool may, Time until) {
-  if (opened_ || right_ != Right::asked) return;
-  right_ = may ? Right::held : Right::none;
-  right_changes_ = until;
-  if (may) allowance_ = flying_.empty() ? 1 : 0;
+  if (opened() || right_ == Right::none) return;
+  const bool held = std::exchange(right_, may ? Right::held : Right::none) == Right::held;
+  right_changes_ = held && may ? std::max(right_changes_, until) : until;
+  prolong_at_ = right_changes_ - kProlongedIn;
+  elsewhere_ = !may;
+  if (!may) allowance_ = 0;
+  if (may && !held) allowance_ = flying_.empty() ? 1 : 0;
+}
+
+Time Gate::tend_at() const {
+  if (opened() || flying_.empty()) return kNever;
+  Time next = probes() && !alone_ ? prolong_at_ : kNever;
+  for (const Flight& flight : flying_) {
+    if (flight.left) next = std::min(next, *flight.left + kProof);
+  }
+  return next;
 }
 
 void Gate::open() {
-  if (std::exchange(opened_, true)) return;
+  if (opened()) return;
+  state_ = State::opened;
   refusals_ = 0;
   allowance_ = 2;
 }
 
 void Gate::prove() {
-  if (!opened_) return open();
-  if (allowance_ > 0) done_ = true;  // something else holds back what waits, if anything does
+  if (!opened()) return open();
+  if (allowance_ > 0) state_ = State::done;  // something else holds back what waits, if anything does
   allowance_ += 2;
 }
 
@@ -96,13 +116,13 @@ bool Gate::flies(std::uint32_t index) const {
 
 bool Gate::answered(std::uint32_t index) {
   if (!land(index)) return false;
-  const bool was_open = opened_;
+  const bool was_open = opened();
   prove();
   return !was_open;
 }
 
 void Gate::failed(std::uint32_t index) {
-  if (land(index)) ++allowance_;
+  if (land(index) && may_send()) ++allowance_;
 }
 
 }  // namespace penstock::flow

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,9 @@ class Gate {
  public:
   /// A request that was sent so long ago, and was not refused, counts as answered.
   static constexpr Time kProof = 1'000'000;
+  /// It is asked again which process may probe when so long nothing was heard; Redis may have died meanwhile.
+  static constexpr Time kRightIsAnsweredIn = 100'000;
+  static constexpr Time kNever = std::numeric_limits<Time>::max();
 
   /// Requests that were let pass from the serial number `since` on count in this gate.
   explicit Gate(std::uint32_t since) : since_(since) {}
@@ -39,18 +43,25 @@ class Gate {
   Time again(Time now) const;
   /// So many of the allowance are granted.
   void use(std::size_t count) { allowance_ -= std::min(allowance_, count); }
-  void give_back() { ++allowance_; }
+  void give_back() { allowance_ += may_send() ? 1 : 0; }
 
   // The probe.
   /// The pause is over, and it is not known yet which process may probe. True once for each time to ask.
   bool wants_probe(Time now);
+  /// The probe flies, and the right to send it ends soon: it is to be asked for again. True once for each time to ask.
+  bool wants_more_time(Time now);
   /// This process may, until `until`; or it may not, and asks again then.
   void may_probe(bool may, Time until);
   /// The probe was let pass, by this process or another.
-  bool opened() const { return opened_; }
-  void open();
+  bool opened() const { return state_ != State::closed; }
+  /// That of another process was. It says nothing if this one has not heard of it since the gate closed.
+  void opened_elsewhere() {
+    if (elsewhere_) open();
+  }
+  /// When to look, though no request asks, for what other processes are to be told or asked; kNever: not needed.
+  Time tend_at() const;
   /// Whether this process holds the right to probe.
-  bool probes() const { return right_ == Right::held && !opened_; }
+  bool probes() const { return right_ == Right::held && !opened(); }
 
   // Requests that passed, by their index.
   void took_off(std::uint32_t index) { flying_.push_back({index}); }
@@ -66,12 +77,12 @@ class Gate {
   void failed(std::uint32_t index);
   bool flies(std::uint32_t index) const;
   /// The probe, or another request before it is proven, is in flight.
-  bool is_tried() const { return !opened_ && !flying_.empty(); }
+  bool is_tried() const { return !opened() && !flying_.empty(); }
   /// It holds nothing back any more.
-  bool done() const { return done_; }
+  bool done() const { return state_ == State::done; }
   /// Its pause is over, and for a while no request has wanted to pass that it holds back.
   bool unused(Time now) const {
-    const bool holds_some = opened_ && allowance_ == 0;
+    const bool holds_some = opened() && allowance_ == 0;
     return now >= until_ && now >= right_changes_ && flying_.empty() && !holds_some;
   }
 
@@ -80,17 +91,24 @@ class Gate {
     std::uint32_t index;
     std::optional<Time> left = std::nullopt;
   };
+  enum class State : std::uint8_t { closed, opened, done };
   enum class Right : std::uint8_t { none, asked, held };
 
+  /// Another process may probe otherwise.
+  bool may_send() const { return opened() || right_ == Right::held; }
   bool land(std::uint32_t index);
+  void open();
   void prove();
   void prove_by_time(Time now);
 
   std::uint32_t since_;
   Time until_ = 0;
-  bool opened_ = false, done_ = false, alone_ = false;
+  State state_ = State::closed;
+  bool alone_ = false;
+  bool elsewhere_ = false;  // another process has the right to probe, as far as is known
   Right right_ = Right::none;
   Time right_changes_ = 0;  // held: it ends then; none: to be asked for from then on
+  Time prolong_at_ = 0;     // held: to be asked for again from then on, if the probe flies
   std::size_t allowance_ = 0;
   std::vector<Flight> flying_;  // in order of take-off
   int refusals_ = 0;            // in a row, that named no time

@@ -88,19 +88,31 @@ void Gates::forget_unused(Time now) {
   if (by_group_.size() >= most_) sweep(now);
 }
 
+/// Requests that want a departure, and may not have asked yet because no slot is free.
+bool Gates::waits_for(std::string_view group) const {
+  if (group.empty()) return lanes_.wants().requests > 0;
+  const Lane* lane = lanes_.find(group);
+  return lane && lane->wants() > 0;
+}
+
 void Gates::sweep(Time now) {
   swept_ = now;
-  std::erase_if(by_group_, [now](const auto& one) { return one.second.unused(now); });
+  std::erase_if(by_group_, [&](const auto& one) { return one.second.unused(now) && !waits_for(one.first); });
   most_ = std::max(kFew, 2 * by_group_.size());
 }
 
 // ---- departures -----------------------------------------------------------------------------------------------------
 
+std::size_t Gates::allowance(Time now, Gate& gate, std::string_view group) {
+  const bool was_open = gate.opened();
+  const std::size_t allowed = gate.allowance(now);
+  if (!was_open && gate.opened()) tell(gate, group, What::opened);
+  return allowed;
+}
+
 std::size_t Gates::admit(Time now, std::string_view group, std::size_t wanted, Booking& stop) {
   each_of(group, [&](Gate& gate, std::string_view name) {
-    const bool was_open = gate.opened();
-    std::size_t allowed = gate.allowance(now);
-    if (!was_open && gate.opened()) tell(gate, name, What::opened);
+    std::size_t allowed = allowance(now, gate, name);
     if (allowed == 0 && gate.wants_probe(now)) {
       tell(gate, name, What::ask);
       if (gate.alone()) gate.may_probe(true, now + kProbeRight), allowed = gate.allowance(now);
@@ -133,13 +145,14 @@ bool Gates::took_off(std::string_view group, std::uint32_t index, const Departur
   each_of(group, [&](Gate& gate, std::string_view) {
     if (!gate.counts(departure.gates)) return;
     gate.took_off(index);
+    tend_by(gate);
     counts = true;
   });
   return counts;
 }
 
 void Gates::left(Time now, std::string_view group, std::uint32_t index) {
-  each_of(group, [&](Gate& gate, std::string_view) { gate.left(index, now); });
+  each_of(group, [&](Gate& gate, std::string_view) { gate.left(index, now), tend_by(gate); });
 }
 
 void Gates::await_judgement(Time now, std::string_view group, std::uint32_t index) {
@@ -163,9 +176,24 @@ void Gates::hear(Time now, const PauseNews& news) {
   if (news.what == PauseNews::What::begun) return learn(now, news.group, news.until);
   Gate* gate = find(news.group);
   if (!gate || gate->alone()) return;
-  if (news.what == PauseNews::What::opened) return gate->open();
+  if (news.what == PauseNews::What::opened) return gate->opened_elsewhere();
   gate->may_probe(news.what == PauseNews::What::may_probe, news.until);
+  tend_by(*gate);
 }
+
+/// Looks at all gates, but not often.
+void Gates::tend(Time now) {
+  if (now < tend_at_) return;
+  tend_at_ = Gate::kNever;
+  for (auto& [group, gate] : by_group_) {
+    if (gate.tend_at() <= now) allowance(now, gate, group);
+    if (gate.wants_more_time(now)) tell(gate, group, What::ask);
+    tend_by(gate);
+  }
+  tend_at_ = std::max(tend_at_, now + kBetweenLooks);
+}
+
+bool Gates::asks() const { return std::ranges::find(to_tell_, What::ask, &Commands::Probe::what) != to_tell_.end(); }
 
 void Gates::tell(const Gate& gate, std::string_view group, What what) {
   if (!gate.alone()) to_tell_.push_back({std::string(group), what});

@@ -3,6 +3,7 @@
 // forgotten when it holds nothing back, so that an upstream without pauses pays for none. Internal to flow/.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,12 +14,15 @@
 #include "base/text_map.h"
 #include "flow/commands.h"
 #include "flow/gate.h"
+#include "flow/lanes.h"
 #include "flow/limiter.h"
 
 namespace penstock::flow {
 
 class Gates {
  public:
+  explicit Gates(const Lanes& lanes) : lanes_(lanes) {}
+
   bool any() const { return !by_group_.empty(); }
 
   /// A pause of that group, of that length or of the usual one, at most `most`. `refused`: the request whose answer
@@ -68,26 +72,38 @@ class Gates {
   /// Other processes tell of a gate.
   void hear(Time now, const PauseNews& news);
 
+  /// Other processes are to be asked or told without a request that asks: from then on; Gate::kNever: not needed.
+  Time tend_at() const { return tend_at_; }
+  void tend(Time now);
+
+  /// It is being asked whether this process may send a probe, and nobody was told so yet.
+  bool asks() const;
   /// Hands over what other processes are to be asked or told.
   void tell(std::vector<Commands::Probe>& probes);
 
  private:
   static constexpr std::size_t kFew = 32;
   static constexpr Time kBetweenSweeps = 100'000;  // of a full table
+  static constexpr Time kBetweenLooks = 50'000;    // at gates that are to be tended
 
   void tell(const Gate& gate, std::string_view group, Commands::Probe::What what);
   Gate& of(std::string_view group);
   Gate* find(std::string_view group);
+  std::size_t allowance(Time now, Gate& gate, std::string_view group);
+  void tend_by(const Gate& gate) { tend_at_ = std::min(tend_at_, gate.tend_at()); }
+  bool waits_for(std::string_view group) const;
   void forget_done(std::string_view group);
   void forget_unused(Time now);
   void sweep(Time now);
   template <typename Use>
   void each_of(std::string_view group, Use use);
 
+  const Lanes& lanes_;
   base::TextMap<Gate> by_group_;
   std::size_t most_ = kFew;  // gates, before unused ones are looked for
   Time swept_ = 0;
-  std::uint32_t serial_ = 0;  // of the last gate that closed
+  Time tend_at_ = Gate::kNever;  // at the latest
+  std::uint32_t serial_ = 0;     // of the last gate that closed
   std::vector<Commands::Probe> to_tell_;
 };
 

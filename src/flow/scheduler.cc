@@ -30,12 +30,14 @@ void Scheduler::run_until_stable(Time now, Commands& commands) {
     server_.serve(now, commands);
     // A booked departure may be too light for a returned request: its lane gives it back and must ask again.
   } while (server_.refuse_overdue(now, now, commands) || server_.some_return(now) || tunnels_.has_more_to_do(now));
+  gates_.tend(now);
   gates_.tell(commands.probe);
 }
 
 std::optional<Time> Scheduler::wake_at() const {
-  const std::optional<Time> lanes = server_.wake_at(), tunnels = tunnels_.wake_at();
-  return lanes && tunnels ? std::min(lanes, tunnels) : lanes ? lanes : tunnels;
+  const Time next =
+      std::min({server_.wake_at().value_or(Gate::kNever), tunnels_.wake_at().value_or(Gate::kNever), gates_.tend_at()});
+  return next == Gate::kNever ? std::nullopt : std::optional(next);
 }
 
 void Scheduler::advance(Time now, Commands& commands) {

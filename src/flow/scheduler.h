@@ -199,7 +199,7 @@ class Scheduler {
   Queue queue_{requests_};
   Lanes lanes_;
   UpstreamStop stop_;
-  Gates gates_;
+  Gates gates_{lanes_};
   WaitReasons reasons_{requests_, slots_, lanes_, stop_};
   Estimates estimates_{requests_, slots_, queue_, lanes_};
   Asker asker_;

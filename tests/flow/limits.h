@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "flow/limiter.h"
@@ -59,6 +61,11 @@ class PlainLimiter final : public Limiter {
   explicit PlainLimiter(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
+    if (const auto until = std::exchange(tells_of_pause, std::nullopt)) {
+      booking.limited_by = kPause;
+      booking.ask_again = booking.not_before = *until;
+      return true;
+    }
     if (ask.weight == 0) booking.departures.push_back({.at = now, .weight = 0});  // who rested departs no more
     Time at = now;
     while (booking.departures.size() < ask.count) {
@@ -89,6 +96,8 @@ class PlainLimiter final : public Limiter {
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
+
+  std::optional<Time> tells_of_pause;  ///< of the upstream, once
 
  private:
   std::vector<std::unique_ptr<Limit>> limits_;
