@@ -94,16 +94,10 @@ void UpstreamCalls::cancel_wait(flow::Booking::Scope scope, std::string_view gro
   call(Script::cancel_wait);
 }
 
-bool UpstreamCalls::pause(std::string_view group, Time length, Call::Done done) {
+bool UpstreamCalls::pause(std::string_view group, Time length, Call::Done done, bool shortens) {
   call_.clear();
-  args_.pause(call_, key_of(group), length);
+  shortens ? args_.shorten_pause(call_, key_of(group), length) : args_.pause(call_, key_of(group), length);
   return call(Script::pause, std::move(done));
-}
-
-void UpstreamCalls::shorten_pause(std::string_view group, Time length) {
-  call_.clear();
-  args_.shorten_pause(call_, key_of(group), length);
-  call(Script::pause);
 }
 
 bool UpstreamCalls::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {

@@ -88,9 +88,8 @@ class UpstreamCalls {
   void refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without);
   void learned(std::string_view group, const ScriptArgs::Learned& learned);
   void cancel_wait(flow::Booking::Scope scope, std::string_view group);
-  bool pause(std::string_view group, flow::Time length, Call::Done done);
-  /// A pause that Redis keeps ends so soon at the latest.
-  void shorten_pause(std::string_view group, flow::Time length);
+  /// `shortens`: none begins, and one that Redis keeps ends so soon at the latest.
+  bool pause(std::string_view group, flow::Time length, Call::Done done, bool shortens = false);
   bool reset(flow::LimitIndex counter, std::string_view group, Call::Done done);
   /// `group` is the hash. A semaphore that is gone (`place` kNoLimit) is told by `semaphore`.
   bool permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group, std::string_view told,

@@ -37,9 +37,10 @@ void UpstreamPauses::learn(Time now, std::string_view group, Time until) {
 bool UpstreamPauses::shorten(Time latest) {
   const Time now = calls_.now(), length = std::max<Time>(0, latest - now);
   if (calls_.connected()) {
-    calls_.shorten_pause({}, length);
+    const auto nothing = [](const Outcome&, Time) {};
+    calls_.pause({}, length, nothing, true);
     learned_.each(latest, [&](const std::string& group, Time) {
-      if (!group.empty()) calls_.shorten_pause(group, length);
+      if (!group.empty()) calls_.pause(group, length, nothing, true);
     });
   }
   shadow_.all().shorten_pauses(now, latest);
