@@ -41,7 +41,7 @@ class Trial {
   void run() {
     for (int steps = 0; steps < 400 && choices_.any(); ++steps) step();
     for (int steps = 0; steps < 4'000 && !finished(); ++steps) finish_one();
-    must(finished() && upstream_.idle(), "everybody is served or refused in the end");
+    must(finished() && idle(upstream_), "everybody is served or refused in the end");
     for (const auto& limit : limits_) check_kept(limit);
   }
 

@@ -160,7 +160,6 @@ class Scheduler {
 
   /// Requests that wait and have not taken off yet.
   std::size_t pending() const { return queue_.pending(); }
-  bool queue_full() const { return queue_.full(); }
   /// Requests started, not landed and not resting. Each holds a slot, also while it waits to be sent once more.
   std::size_t in_flight() const { return slots_.in_flight(); }
   /// Slots in use: in flight, booked, or held while the limiter is asked.
@@ -170,8 +169,6 @@ class Scheduler {
     std::size_t busy, resting;
   };
   TunnelCount tunnels() const { return {slots_.busy_tunnels(), tunnels_.resting()}; }
-  /// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.
-  bool idle() const { return pending() == 0 && slots_held() == 0 && tunnels_.resting() == 0; }
   /// The longest wait among the requests at the head of each lane, and those outside.
   Time oldest_wait(Time now) const { return estimates_.oldest_wait(now); }
   /// After how long an arrival of that group and weight is likely to be served. The later of two times: when the limits
@@ -207,5 +204,10 @@ class Scheduler {
   Tunnels tunnels_{requests_, slots_, queue_, lanes_, stop_, asker_, server_};
   Arrivals arrivals_{requests_, slots_, queue_, lanes_, asker_, server_, tunnels_, reasons_, estimates_};
 };
+
+/// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.
+inline bool idle(const Scheduler& scheduler) {
+  return scheduler.pending() == 0 && scheduler.slots_held() == 0 && scheduler.tunnels().resting == 0;
+}
 
 }  // namespace penstock::flow

@@ -86,7 +86,7 @@ TEST(Again, one_who_leaves_alone_leaves_nothing_behind) {
   yard.arrive(1);
   yard.requeue(1);
   yard.cancel(1);
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
 }
 

@@ -135,7 +135,7 @@ TEST(Booking, an_ask_holds_its_slots) {
   yard.arrive(2, "b");
   EXPECT_THAT(limiter.asks, ElementsAre(Asked{"a", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
-  EXPECT_FALSE(yard.upstream.idle());
+  EXPECT_FALSE(idle(yard.upstream));
 }
 
 TEST(Booking, a_late_answer_starts_the_request_at_the_head) {
@@ -205,7 +205,7 @@ TEST(Booking, an_answer_for_an_emptied_lane_is_given_back_and_frees_its_slot) {
   EXPECT_EQ(yard.upstream.slots_held(), 1u) << "the answer is still to come";
   EXPECT_THAT(yard.answer({yard.now + kMs}, {}, "a"), IsEmpty());
   EXPECT_THAT(limiter.given_back, ElementsAre(yard.now + kMs));
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
 }
 
 TEST(Booking, an_answer_finds_the_newcomer_of_a_lane_that_had_emptied) {

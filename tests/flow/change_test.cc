@@ -351,7 +351,7 @@ TEST(Change, a_turn_of_the_one_before_is_not_given_up_with_the_other) {
   yard.answer({yard.now + 5 * kMs}, {}, "a");
   yard.cancel(1);
   EXPECT_THAT(second.gave_up, IsEmpty());
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
 }
 
 }  // namespace

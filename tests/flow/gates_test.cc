@@ -416,7 +416,7 @@ TEST(SentBack, it_may_be_refused_at_once_as_the_last_of_its_lane) {
   yard.arrive(1, "a");
   yard.send_back(1, yard.now + kSecond, "a");
   EXPECT_THAT(yard.refused, ElementsAre(1)) << "its lane is gone with it";
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
 }
 
 TEST(SentBack, one_that_was_let_in_beyond_a_full_queue_has_a_place_now) {

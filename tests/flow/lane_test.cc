@@ -98,7 +98,7 @@ TEST(Lanes, come_and_go_with_their_requests) {
     yard.arrive(id, "group " + std::to_string(id));
     yard.land(id);
   }
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
   yard.arrive(1000, "a");
   yard.arrive(1001, "b");
   yard.cancel(1001);
@@ -111,7 +111,7 @@ TEST(Lanes, one_whose_requests_all_fly_still_takes_one_of_them_back) {
   yard.arrive(1, "a");
   EXPECT_THAT(yard.requeue(1), ElementsAre(1));
   EXPECT_THAT(yard.land(1), IsEmpty());
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
 }
 
 // ---- a full queue ---------------------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ class Flights {
       }
     }
     while (!flying_.empty() && !testing::Test::HasFailure()) land();
-    EXPECT_TRUE(heart_.idle());
+    EXPECT_TRUE(idle(heart_));
     for (int n = 0; n < 40; ++n) arrive();
     EXPECT_GE(flying_.size(), std::min<std::size_t>(40, std::min(least(LimitConfig::Per::upstream), least(kPerGroup))));
   }

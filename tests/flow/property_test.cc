@@ -55,7 +55,7 @@ class Trial {
     for (auto steps = 30 + dice_.below(31); steps > 0 && !failed(); --steps) step();
     for (int i = 0; i < 5'000 && !finished() && !failed(); ++i) finish_one();
     EXPECT_TRUE(finished()) << "requests are left over";
-    EXPECT_TRUE(upstream_->idle());
+    EXPECT_TRUE(idle(*upstream_));
     EXPECT_EQ(upstream_->slots_held(), 0u);
     EXPECT_EQ(upstream_->pending(), 0u);
     check_limits();

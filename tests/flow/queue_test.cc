@@ -158,12 +158,12 @@ TEST(Queue, a_pending_request_cannot_be_sent_once_more) {
 
 TEST(Queue, is_idle_when_nothing_is_pending_or_in_flight) {
   SchedulerFixture yard({.max_concurrent = 1});
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
   yard.arrive_all({1, 2});
   yard.land(1);
-  EXPECT_FALSE(yard.upstream.idle());
+  EXPECT_FALSE(idle(yard.upstream));
   yard.land(2);
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
 }
 

@@ -41,12 +41,12 @@ TEST(Rest, costs_nothing_where_nobody_waits) {
   SchedulerFixture yard({.max_concurrent = 1});
   let_rest(yard, {1});
   EXPECT_EQ(yard.upstream.slots_held(), 0u);
-  EXPECT_FALSE(yard.upstream.idle()) << "it is open";
+  EXPECT_FALSE(idle(yard.upstream)) << "it is open";
   yard.resume(1);
   EXPECT_THAT(yard.resumed, ElementsAre(1));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
   yard.land(1);
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
 }
 
 TEST(Rest, is_for_tunnels_alone) {
@@ -175,7 +175,7 @@ TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
   yard.cancel(1);
   yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
   EXPECT_THAT(yard.resumed, IsEmpty());
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
 }
 
 TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
@@ -282,7 +282,7 @@ TEST(Rest, may_end_while_resting_or_waiting_to_go_on) {
   yard.land(1);
   yard.cancel(2);
   yard.land(3);
-  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_TRUE(idle(yard.upstream));
   EXPECT_THAT(yard.resumed, IsEmpty());
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The words for pauses and for requests that were sent again.
 #include "observe/state_words.h"
 
 #include <gtest/gtest.h>

@@ -107,7 +107,8 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const HeldBytes& client = exchange.sink.held();
   memory_.judge(exchange.memory, client, exchange.bytes());
   const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
-  const bool in_need = may_wait && !upstream.grouping() && upstream.scheduler().queue_full();
+  const bool in_need =
+      may_wait && !upstream.grouping() && upstream.scheduler().pending() >= upstream.settings.queue.max_pending;
   const flow::Ticket other = in_need ? upstream.shares.in_place_of(client) : flow::Ticket{};
   std::optional<flow::Time> max_wait;
   if (hints.max_wait) max_wait = hints.max_wait->count();
@@ -138,7 +139,7 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
-  if (auto too_heavy = exchange.upstream->judge_weight(exchange.weight)) return too_heavy;
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.weight)) return too_heavy;
   if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
   if (const auto& grouping = exchange.upstream->grouping()) {
     exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);

@@ -56,6 +56,26 @@ http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait) {
               "pending requests " + whose + "fill the memory set aside for them (caps.pendingMemory)", wait);
 }
 
+/// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.
+std::optional<http::Refusal> judge_weight(const Upstream& upstream, int weight) {
+  const auto& settings = upstream.settings;
+  const auto refusal = [&](const std::string& why) {
+    return http::Refusal{
+        .why = http::Reason::limit_too_heavy,
+        .details = upstream.name + " takes no Penstock-Weight of " + std::to_string(weight) + ": " + why};
+  };
+  if (weight == 1) return std::nullopt;
+  if (weight > settings.max_weight) return refusal("maxWeight is " + std::to_string(settings.max_weight));
+  const double patience = std::chrono::duration<double>(settings.queue.max_wait).count();
+  for (const auto& limit : settings.limits) {
+    const auto* pacer = std::get_if<PacerConfig>(&limit.kind);
+    if (!pacer || weight <= pacer->max_burst + pacer->qps * patience) continue;
+    return refusal("the limit " + std::string(penstock::limit_name(limit)) +
+                   " would let nobody else leave within queue.maxWait");
+  }
+  return std::nullopt;
+}
+
 http::Refusal refusal_of_draining() { return busy(http::Reason::draining, "shutting down"); }
 
 }  // namespace penstock::proxy

@@ -2,6 +2,8 @@
 // The refusals of requests that get no place in the queue, or waited in vain. For the dispatcher.
 #pragma once
 
+#include <optional>
+
 #include "flow/scheduler.h"
 #include "http/refusal.h"
 #include "proxy/exchange/pending_memory.h"
@@ -12,6 +14,8 @@ namespace penstock::proxy {
 http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now);
 /// For a request that may not wait for lack of memory; `wait` is the time until there may be some.
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait);
+/// The refusal if a request may not cost `weight` units; nullopt: it may.
+std::optional<http::Refusal> judge_weight(const Upstream& upstream, int weight);
 http::Refusal refusal_of_draining();
 
 }  // namespace penstock::proxy

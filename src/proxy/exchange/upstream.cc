@@ -218,24 +218,6 @@ void Upstream::sort(flow::Ticket ticket, const http::Fields& request, const std:
   scheduler_.move(services_.loop.now(), ticket, pausing_.lane_of(request, group), commands_);
 }
 
-/// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.
-std::optional<http::Refusal> Upstream::judge_weight(int weight) const {
-  const auto refusal = [&](const std::string& why) {
-    return http::Refusal{.why = http::Reason::limit_too_heavy,
-                         .details = name + " takes no Penstock-Weight of " + std::to_string(weight) + ": " + why};
-  };
-  if (weight == 1) return std::nullopt;
-  if (weight > settings.max_weight) return refusal("maxWeight is " + std::to_string(settings.max_weight));
-  const double patience = std::chrono::duration<double>(settings.queue.max_wait).count();
-  for (const auto& limit : settings.limits) {
-    const auto* pacer = std::get_if<PacerConfig>(&limit.kind);
-    if (!pacer || weight <= pacer->max_burst + pacer->qps * patience) continue;
-    return refusal("the limit " + std::string(penstock::limit_name(limit)) +
-                   " would let nobody else leave within queue.maxWait");
-  }
-  return std::nullopt;
-}
-
 void Upstream::renumber(flow::LimitIndex& limited_by, TakenDeparture& departure) const {
   if (other_limiter_) departure.disown();
   departure.renumber(moved_);

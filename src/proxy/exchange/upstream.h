@@ -107,8 +107,6 @@ class Upstream final : public flow::LimiterEvents {
   /// Later exchanges have the new numbers. Carries out what the change has decided.
   void renumbered();
 
-  /// The refusal if a request may not cost `weight` units; nullopt: it may.
-  std::optional<http::Refusal> judge_weight(int weight) const;
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.
   std::string group_of(const http::Target& target, const http::Fields& fields);
@@ -116,7 +114,7 @@ class Upstream final : public flow::LimiterEvents {
 
   const flow::Scheduler& scheduler() const { return scheduler_; }
   /// No exchange is left, and nothing is to be carried out.
-  bool at_rest() const { return scheduler_.idle() && !carrying_out_; }
+  bool at_rest() const { return flow::idle(scheduler_) && !carrying_out_; }
   /// A new upstream would have the same limits and pauses.
   bool forgettable(flow::Time now) const {
     return at_rest() && limiter_->forgettable(now) && !scheduler_.gates().any_closed(now);
