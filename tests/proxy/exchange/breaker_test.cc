@@ -258,7 +258,8 @@ TEST_F(UnreachableTest, newcomers_are_refused_too_while_one_tries) {
 
 TEST_F(UnreachableTest, requests_that_cannot_try_do_not_keep_others_from_it) {
   config_.unmatched.group = parse_group("path:/{kind}").value();
-  config_.unmatched.limits = {{CounterConfig{.max = 3, .period = 24h}, "", LimitConfig::Per::group}};
+  config_.unmatched.limits = {{CounterConfig{.max = 3, .period = 1h}, "", LimitConfig::Per::group}};
+  config_.unmatched.queue.max_wait = 2h;
   for (int i = 0; i < 3; ++i) ASSERT_EQ(ask_in_vain("/a"), http::Reason::connection_refused);
   EXPECT_TRUE(upstream(host_).unreachable);
   ASSERT_TRUE(run_.run_until([&] { return upstream(host_).next_try == 0ms; }));
