@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,14 @@ class Pauses {
     const auto known = ends_.find(group);
     Time& its_end = known == ends_.end() ? ends_[std::string(group)] : known->second;
     its_end = std::max(its_end, until);
+  }
+  /// Forgets the group's pause, and gives its end, if one is remembered.
+  std::optional<Time> take(std::string_view group) {
+    const auto known = ends_.find(group);
+    if (known == ends_.end()) return std::nullopt;
+    const Time until = known->second;
+    ends_.erase(known);
+    return until;
   }
   /// Each ends at `latest` at the latest. True: some were to end later.
   bool shorten(Time latest) {

@@ -38,6 +38,7 @@ class Recorder final : public flow::Limiter {
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
     const bool at_once = limiter_->ask(now, ask, booking);
     if (at_once) note(booking);
+    paused |= at_once && booking.limited_by == flow::kPause;
     return at_once;
   }
   flow::Time patience() const override { return limiter_->patience(); }
@@ -79,6 +80,7 @@ class Recorder final : public flow::Limiter {
   }
   std::vector<flow::Time> booked;
   std::vector<flow::Departure> granted;
+  bool paused = false;  ///< as it answered at once
 
  private:
   std::unique_ptr<flow::Limiter> limiter_;
@@ -164,6 +166,12 @@ class LimiterFixture final : public flow::LimiterEvents {
   void fly_on() { land_at_once_ = false; }
   void answered(std::size_t n) {
     heart_.answered(loop_.now(), tickets_[n], commands_);
+    carry_out();
+  }
+  /// As an answer that asks for a pause.
+  void pause(flow::Time length, std::string_view group = {}) {
+    const flow::Time now = loop_.now(), until = heart_.pause(now, group, length, length, {});
+    limiter_->pause(now, group, until);
     carry_out();
   }
   /// All pauses, here and in other processes, as by `penstock resume`. False: none is known here.

@@ -233,7 +233,7 @@ TEST_F(LimiterTest, ends_a_pause_for_all_processes_and_in_redis) {
   a->limiter().pause(run_.loop.now(), {}, run_.loop.now() + 30 * kSecond);
   ASSERT_TRUE(has_key("penstock:{github}:pause"));
   b->arrive(1);
-  ASSERT_TRUE(run_.run_until([&] { return !b->told_to_ask_after().empty(); }));
+  ASSERT_TRUE(run_.run_until([&] { return b->limiter().paused || !b->told_to_ask_after().empty(); }));
   EXPECT_TRUE(a->end_pauses());
   ASSERT_TRUE(took_off(*b, 1)) << "it is told";
   c->arrive(1);
@@ -276,6 +276,74 @@ TEST_F(LimiterTest, gives_the_right_to_probe_to_one_process_at_a_time) {
   EXPECT_EQ(a->took_off().size() + b->took_off().size(), 1u) << "the others wait for its answer";
   one.answered(0);
   ASSERT_TRUE(run_.run_until([&] { return one.took_off().size() == 3 && other.took_off().size() == 2; }));
+}
+
+TEST_F(LimiterTest, leaves_the_right_to_a_process_while_its_probe_flies_and_takes_it_from_one_that_died) {
+  auto a = desk({pacer(1000)});
+  const auto b = desk({pacer(1000)});
+  ASSERT_TRUE(both_listen());
+  a->fly_on(), b->fly_on();
+  a->pause(kSecond / 10), b->pause(kSecond / 10);
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  b->arrive(3);
+  run_.run_for(2 * flow::kProbeRight);
+  EXPECT_THAT(b->took_off(), SizeIs(0)) << "it connects, or was not answered yet";
+  a.reset();
+  const auto died = now();
+  ASSERT_TRUE(took_off(*b, 1));
+  EXPECT_TRUE(in_time(flow::kProbeRight + 200'000, died, b->took_off()[0].at));
+}
+
+/// Its limits are in Redis, or its own.
+TEST_F(LimiterTest, sends_nothing_beside_another_process_s_probe_though_it_was_idle_during_the_pause) {
+  for (const bool shared : {true, false}) {
+    for (const std::string group : {"", "guild"}) {
+      SCOPED_TRACE((shared ? "shared " : "own ") + group);
+      const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+      ASSERT_TRUE(both_listen());
+      if (!shared) a->change_to_own({own(pacer(1000))}), b->change_to_own({own(pacer(1000))});
+      a->fly_on(), b->fly_on();
+      a->pause(kSecond / 5, group);
+      a->arrive(1, group);
+      ASSERT_TRUE(took_off(*a, 1)) << "the probe";
+      b->arrive(64, group);
+      run_.run_for(300'000);
+      EXPECT_THAT(b->took_off(), SizeIs(0));
+      a->answered(0);
+      ASSERT_TRUE(took_off(*b, 2));
+      EXPECT_THAT(b->took_off(), SizeIs(2)) << "one round";
+      a->land(0);
+    }
+  }
+}
+
+TEST_F(LimiterTest, begins_no_pause_again_by_its_own_late_message) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+  ASSERT_TRUE(both_listen());
+  a->change_to_own({own(pacer(1000))}), b->change_to_own({own(pacer(1000))});
+  const auto until = now() + kSecond;
+  server_.pause();
+  a->limiter().pause(now(), {}, until);
+  b->limiter().pauses_shared()->tell("0123456789abcdef", kSecond);  // is told behind it
+  run_.run_for(1'200'000);
+  server_.resume();
+  ASSERT_TRUE(run_.run_until([&] { return !a->paused_scopes.empty(); }));
+  EXPECT_LE(a->limiter().ahead(now(), {}, 0, 0), now());
+}
+
+/// It is not down before several calls have failed.
+TEST_F(LimiterTest, probes_by_itself_where_redis_does_not_answer_who_may) {
+  config_.timeout = 2s;
+  const auto a = desk({pacer(1000)});
+  a->change_to_own({own(pacer(1000))});
+  const auto until = now() + kSecond / 5;
+  a->pause(kSecond / 5);
+  a->arrive(1);
+  server_.pause();
+  ASSERT_TRUE(took_off(*a, 1));
+  EXPECT_TRUE(in_time(200'000, until + 2 * kSecond, a->took_off()[0].at));
+  server_.resume();
 }
 
 TEST_F(LimiterTest, gives_unused_departures_back_to_the_others) {

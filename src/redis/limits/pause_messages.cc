@@ -32,7 +32,7 @@ bool PauseMessages::call(const std::string& hash, Time length, Call::Done done) 
   return shared_.call(Script::probe, keys, arguments, std::move(done));
 }
 
-/// A Redis that fails gives the right to each process.
+/// A Redis that fails gives the right to each process, from when that is known.
 bool PauseMessages::ask_to_probe(std::string_view group) {
   const std::string hash = pause_name(hash_, group);
   return !call(hash, flow::kProbeRight,
@@ -40,7 +40,7 @@ bool PauseMessages::ask_to_probe(std::string_view group) {
                  if (!self) return;
                  const Time wait = outcome ? std::clamp<Time>(outcome->integer(), 0, flow::kProbeRight) : 0;
                  const Time now = self->shared_.loop().now();
-                 const Time until = wait > 0 ? now + wait : sent + flow::kProbeRight;
+                 const Time until = wait > 0 ? now + wait : (outcome ? sent : now) + flow::kProbeRight;
                  if (wait > 0) {
                    self->elsewhere_.note(now, hash, name, until);
                  } else {
@@ -57,34 +57,61 @@ void PauseMessages::end_probe(std::string_view group, bool opened) {
 }
 
 void PauseMessages::tell(std::string_view scope, Time length) {
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseOf) + std::string(scope) + " " +
-                                 std::to_string(length));
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseOf) + told_pause(scope, length, shared_.who()));
+}
+
+void PauseMessages::tell_begun(std::string_view group, Time length) {
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseWord) +
+                                 told_pause(pause_name(hash_, group), length, shared_.who()));
 }
 
 void PauseMessages::tell_shortened(Time length) {
+  told_.shorten(shared_.loop().now() + length);
   shared_.redis().publish_to_all(upstream_ + " " + std::string(kShorten) + shared_.who() + " " +
                                  std::to_string(length));
 }
 
 void PauseMessages::message(std::string_view words) {
   if (words.starts_with(kOpened)) opened(words.substr(kOpened.size()));
-  if (words.starts_with(kPauseOf)) paused(words.substr(kPauseOf.size()));
+  if (words.starts_with(kPauseWord)) paused(words.substr(kPauseWord.size()));
+  if (words.starts_with(kPauseOf)) scope_paused(words.substr(kPauseOf.size()));
   if (words.starts_with(kShorten)) shortened(words.substr(kShorten.size()));
 }
 
+bool PauseMessages::answer(std::string_view group, flow::Booking& booking) {
+  if (told_.empty()) return false;
+  const auto of_all = told_.take(kWholeUpstream);
+  const auto until = of_all || group.empty() ? of_all : told_.take(GroupKey(hash_, group));
+  if (!until) return false;
+  booking.scope = of_all ? flow::Booking::Scope::upstream : flow::Booking::Scope::group;
+  booking.limited_by = flow::kPause;
+  booking.ask_again = booking.not_before = *until;
+  return true;
+}
+
 void PauseMessages::opened(std::string_view hash) {
+  told_.take(hash);
   if (const auto group = elsewhere_.take(hash)) events_.heard({What::opened, *group});
 }
 
+/// The process that tells it has a gate already. Its own message may have been long on its way, and the pause be over.
 void PauseMessages::paused(std::string_view words) {
   const auto told = read_told_pause(words);
-  if (told && !told->whom.empty()) events_.heard({What::begun, told->whom, shared_.loop().now() + told->length});
+  const Time now = shared_.loop().now();
+  if (told && told->by != shared_.who()) told_.note(now, told->whom, now + told->length);
+}
+
+void PauseMessages::scope_paused(std::string_view words) {
+  const auto told = read_told_pause(words);
+  if (!told || told->whom.empty() || told->by == shared_.who()) return;
+  events_.heard({What::begun, told->whom, shared_.loop().now() + told->length});
 }
 
 /// The process that tells it has done so already, and may have begun another pause since.
 void PauseMessages::shortened(std::string_view words) {
   const auto told = read_told_length(words);
   if (!told || told->whom == shared_.who()) return;
+  told_.shorten(shared_.loop().now() + told->length);
   events_.heard({What::shortened, {}, shared_.loop().now() + told->length});
 }
 

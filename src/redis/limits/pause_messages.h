@@ -13,6 +13,7 @@
 #include "flow/limiter.h"
 #include "redis/limits/probed_elsewhere.h"
 #include "redis/limits/shared_redis.h"
+#include "redis/limits/told_pauses.h"
 
 namespace penstock::redis {
 
@@ -26,14 +27,20 @@ class PauseMessages final : public flow::PauseSharing {
   void end_probe(std::string_view group, bool opened) override;
   void tell(std::string_view scope, flow::Time length) override;
   void tell_shortened(flow::Time length) override;
-  /// "opened <group's hash, or ->", "pause-of <scope> <microseconds>" and "shorten <who> <microseconds>", from any
-  /// process, this one included. Other messages are ignored.
+  /// That of the upstream or of a group began here.
+  void tell_begun(std::string_view group, flow::Time length);
+  /// Another process told of a pause of the upstream, or of that group. It is answered once, also after its end: so
+  /// that this process, too, has its gate, and not all that arrive then leave beside another's probe.
+  bool answer(std::string_view group, flow::Booking& booking);
+  /// "opened <group's hash, or ->", "pause <that> <microseconds> <by>", "pause-of <scope> <microseconds> <by>" and
+  /// "shorten <who> <microseconds>", from any process, this one included. Other messages are ignored.
   void message(std::string_view words);
 
  private:
   bool call(const std::string& hash, flow::Time length, Call::Done done);
   void opened(std::string_view hash);
   void paused(std::string_view words);
+  void scope_paused(std::string_view words);
   void shortened(std::string_view words);
 
   SharedRedis& shared_;
@@ -41,6 +48,7 @@ class PauseMessages final : public flow::PauseSharing {
   flow::LimiterEvents& events_;
   const flow::GroupHash hash_;
   ProbedElsewhere elsewhere_;
+  ToldPauses told_;
   base::WeakSelf<PauseMessages> self_{this};
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How processes name a pause to each other: "<whom> <microseconds>", where `whom` is the hash of a group, `-` for the
-// whole upstream, or a scope of credentials. For pause_messages and shared_pauses.
+// How processes name a pause to each other: "<whom> <microseconds> <by>", where `whom` is the hash of a group, `-` for
+// the whole upstream, or a scope of credentials, and `by` the process that tells it. For pause_messages and
+// shared_pauses.
 #pragma once
 
 #include <algorithm>
@@ -25,17 +26,26 @@ inline std::string pause_name(const flow::GroupHash& hash, std::string_view grou
 
 struct ToldPause {
   std::string_view whom;
-  flow::Time length;  ///< at most kLongestToldPause
+  flow::Time length;    ///< at most kLongestToldPause
+  std::string_view by;  ///< empty: it is not said
 };
 
-/// "<whom> <microseconds>". Nothing if the words are malformed.
+/// Begins a message of a pause of the upstream or of a group.
+inline constexpr std::string_view kPauseWord = "pause ";
+inline std::string told_pause(std::string_view whom, flow::Time length, std::string_view by) {
+  return std::string(whom) + " " + std::to_string(length) + " " + std::string(by);
+}
+
+/// `by` may be missing. Nothing if the words are malformed.
 inline std::optional<ToldPause> read_told_length(std::string_view words) {
   const auto gap = words.find(' ');
   if (gap == std::string_view::npos) return std::nullopt;
   flow::Time length = -1;
-  std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
+  const char* const end = words.data() + words.size();
+  const char* const rest = std::from_chars(words.data() + gap + 1, end, length).ptr;
   if (length < 0) return std::nullopt;
-  return ToldPause{words.substr(0, gap), std::min(length, kLongestToldPause)};
+  return ToldPause{words.substr(0, gap), std::min(length, kLongestToldPause),
+                   rest == end ? std::string_view{} : std::string_view(rest + 1, end)};
 }
 
 /// The same for a pause, which is longer than 0.

@@ -21,6 +21,7 @@ PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::st
 PausingLimiter::~PausingLimiter() { owner_.unregister(name_, *this); }
 
 bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
+  if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   const Time own = pauses_.of_group(ask.group), whole = pauses_.of_upstream();
   const Time until = std::max(own, whole);
   if (until <= now || ask.weight == 0) return local_.ask(now, ask, booking);

@@ -81,6 +81,7 @@ SharedLimiter::~SharedLimiter() {
 
 bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
+  if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   wait_list_.asked(now);
   if (calls_.connected()) {
     if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
@@ -312,6 +313,11 @@ bool SharedLimiter::landed(Time now, std::string_view group) {
 void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
   semaphores_.gave_up(group);
   if (wait_list_.give_up(scope, calls_.key_of(group)) && calls_.connected()) calls_.cancel_wait(scope, group);
+}
+
+void SharedLimiter::pause(Time now, std::string_view group, Time until) {
+  pauses_.begin(now, group, until);
+  messages_.tell_begun(group, until - now);
 }
 
 bool SharedLimiter::shorten_pauses(Time, Time latest) {

@@ -64,7 +64,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
                       std::int64_t others) const override;
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
-  void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.begin(now, group, until); }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override;
   bool shorten_pauses(flow::Time now, flow::Time latest) override;
   flow::PauseSharing* pauses_shared() override { return &messages_; }
   bool has_room_for(std::string_view group) const override;

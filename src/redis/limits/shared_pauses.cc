@@ -10,17 +10,14 @@ namespace penstock::redis {
 
 using flow::Time;
 
-namespace {
-constexpr std::string_view kPause = "pause ";
-}
-
 SharedPauses::SharedPauses(SharedRedis& shared, std::string_view upstream)
     : shared_(shared), upstream_(upstream), hash_(shared.config().prefix, upstream, shared.config().secret) {}
 
 void SharedPauses::extend(Time now, std::string_view group, Time until) {
   const std::string whom = pause_name(hash_, group);
   remember(now, whom, until);
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPause) + whom + " " + std::to_string(until - now));
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseWord) +
+                                 told_pause(whom, until - now, shared_.who()));
 }
 
 bool SharedPauses::shorten(Time latest) {
@@ -29,9 +26,11 @@ bool SharedPauses::shorten(Time latest) {
   return groups_.shorten(latest) || of_all;
 }
 
+/// Its own may have been long on its way, and be over.
 void SharedPauses::message(Time now, std::string_view words) {
-  if (!words.starts_with(kPause)) return;
-  if (const auto told = read_told_pause(words.substr(kPause.size()))) remember(now, told->whom, now + told->length);
+  if (!words.starts_with(kPauseWord)) return;
+  const auto told = read_told_pause(words.substr(kPauseWord.size()));
+  if (told && told->by != shared_.who()) remember(now, told->whom, now + told->length);
 }
 
 void SharedPauses::remember(Time now, std::string_view hash, Time until) {

@@ -22,7 +22,7 @@ class SharedPauses {
   void extend(flow::Time now, std::string_view group, flow::Time until);
   /// All end at `latest` at the latest, in this process. True: some were to end later.
   bool shorten(flow::Time latest);
-  /// "pause <group's hash, or -> <microseconds>", from any process, this one included. Other messages are ignored.
+  /// "pause <group's hash, or -> <microseconds> <by>", from any process, this one included. Other messages are ignored.
   void message(flow::Time now, std::string_view words);
 
   /// 0: never paused. May be past.
