@@ -176,7 +176,8 @@ TEST_F(RetryEnds, a_stop_starts_nothing_of_what_waits_again) {
     const std::string head = peer.read_until("\r\n\r\n");
     self.note(head.substr(0, head.find(" HTTP")));
     if (head.starts_with("GET /busy"))
-      return peer.send("HTTP/1.1 429 No\r\nRetry-After-Ms: 100\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy");
+      return void(
+          peer.send("HTTP/1.1 429 No\r\nRetry-After-Ms: 100\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy"));
     peer.read_to_end();
   });
   const auto ask_as = [&](Asker& asker, const std::string& path) {

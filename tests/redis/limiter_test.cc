@@ -332,7 +332,6 @@ TEST_F(LimiterTest, begins_no_pause_again_by_its_own_late_message) {
   EXPECT_LE(a->limiter().ahead(now(), {}, 0, 0), now());
 }
 
-/// It is not down before several calls have failed.
 TEST_F(LimiterTest, probes_by_itself_where_redis_does_not_answer_who_may) {
   config_.timeout = 2s;
   const auto a = desk({pacer(1000)});
