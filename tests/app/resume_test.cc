@@ -37,7 +37,8 @@ class ResumeCommand : public testing::Test {
   }
 
   test::Origin origin_{busy_once()};
-  TemporaryFile file_{kAnywhere + "upstreams:\n  mine: { match: 127.0.0.1, queue: { maxWait: 2m } }\n  other: { match: a.example }\n"};
+  TemporaryFile file_{
+      kAnywhere + "upstreams:\n  mine: { match: 127.0.0.1, queue: { maxWait: 2m } }\n  other: { match: a.example }\n"};
   Program running_{{"run", file_.path()}};
 };
 
