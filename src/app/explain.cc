@@ -119,6 +119,7 @@ void print_limits(const UpstreamSettings& settings, const std::optional<RedisCon
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
   if (tunnel) line("", "maxTunnels " + std::to_string(tunnels_of(settings)) + " open; those that rest hold no slot");
   for (const auto& limit : settings.limits) line("", limit_in_words(limit, redis.has_value()));
+  if (settings.learn == Learn::on && !tunnel) line("learn", "from answers, what others take of the same quota");
   if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
   line("pauses", pauses_of(settings, tunnel));
   line("retry", retry_of(settings.retry, tunnel));

@@ -120,6 +120,7 @@ Json limits_json(const UpstreamSettings& settings) {
             {"pauseOn", settings.pause_on},
             {"pauseScope", settings.pause_scope == PauseScope::credentials ? "credentials" : "upstream"},
             {"maxPause", text_of(settings.max_pause)},
+            {"learn", settings.learn == Learn::on},
             {"retry", retry_json(settings.retry)},
             {"breaker", breaker_json(settings.breaker)}};
   if (settings.group) json["group"] = to_string(*settings.group);

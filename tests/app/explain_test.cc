@@ -76,7 +76,7 @@ upstreams:
       - semaphore: { capacity: 5 }
       - counter: { max: 9, period: 2m }
       - adaptive: { max: 90/s }
-  tenants: { match: tenants.example, group: "header:X-Tenant", obey: off }
+  tenants: { match: tenants.example, group: "header:X-Tenant", obey: off, learn: on }
 )";
 
 std::string explained_limits(const std::string& url) { return explained_by(kLimits, url); }
@@ -112,6 +112,8 @@ TEST(Explain, names_the_group) {
 
 TEST(Explain, says_where_no_pause_is_obeyed) {
   EXPECT_THAT(explained_limits("http://tenants.example/"), HasSubstr("pauses      none\n"));
+  EXPECT_THAT(explained_limits("http://tenants.example/"), HasSubstr("learn       from answers, what others take"));
+  EXPECT_THAT(explained_limits("http://chat.example/"), Not(HasSubstr("\n  learn ")));
 }
 
 TEST(Explain, never_shows_a_password) {

@@ -361,6 +361,7 @@ TEST(StatusJson, shows_groups_limits_and_pauses) {
   EXPECT_EQ(github["maxPause"], "5m");
   EXPECT_EQ(github["pauseOn"], nlohmann::json({429, 503, 529, 403}));
   EXPECT_EQ(github["pauseScope"], "upstream");
+  EXPECT_EQ(github["learn"], false);
   EXPECT_EQ(github["retry"], nlohmann::json::parse(R"({"refusals": true, "failures": "off", "attempts": 8,
                                                        "budget": "20%", "except": []})"));
   EXPECT_EQ(github["breaker"], nlohmann::json::parse(R"({"failures": 5, "maxPause": "30s"})"));

@@ -74,7 +74,7 @@ class BlackHole : public testing::Test {
   void end(const Dial& dial) {
     if (dial.began >= back_) {
       breaker_.connected();
-      ++served_;
+      ++served_, last_served_ = yard_.now;
       yard_.sent(dial.id);
       take_off(yard_.answered(dial.id));
     } else if (breaker_.failed(yard_.now, dial.began, kFailures)) {
@@ -108,6 +108,7 @@ class BlackHole : public testing::Test {
   std::vector<flow::Time> tries_;  // dials begun while it was broken
   std::size_t most_at_once_ = 0;
   int served_ = 0;
+  flow::Time last_served_ = 0;
 
  private:
   /// A connection that comes about takes no time here.
@@ -134,7 +135,7 @@ TEST_F(BlackHole, when_the_host_is_back_the_first_dial_serves_and_all_that_wait_
   ASSERT_GE(tries_.size(), 2u);
   EXPECT_EQ(tries_[1], begin_ + 9 * flow::kSecond) << "the second probe";
   EXPECT_FALSE(breaker_.broken());
-  EXPECT_EQ(yard_.now, begin_ + 9 * flow::kSecond);
+  EXPECT_EQ(last_served_, begin_ + 9 * flow::kSecond);
 }
 
 class UnreachableTest : public DispatcherTest {
