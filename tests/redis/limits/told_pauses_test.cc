@@ -45,15 +45,16 @@ TEST(ToldPauses, are_shortened) {
 }
 
 TEST(PauseWords, say_who_tells_of_which_pause) {
-  const auto told = read_told_pause(told_pause("a1", 300, "me"));
+  const std::string words = told_pause("a1", 300, "me");
+  const auto told = read_told_pause(words);
   ASSERT_TRUE(told);
   EXPECT_EQ(told->whom, "a1");
   EXPECT_EQ(told->length, 300);
   EXPECT_EQ(told->by, "me");
   EXPECT_EQ(read_told_pause("a1 300")->by, "");
   EXPECT_EQ(read_told_pause("a1 300 ")->by, "");
-  for (const char* words : {"", "a1", "a1 ", "a1 0 me", "a1 -5 me", "a1 x me"})
-    EXPECT_FALSE(read_told_pause(words)) << words;
+  for (const char* wrong : {"", "a1", "a1 ", "a1 0 me", "a1 -5 me", "a1 x me"})
+    EXPECT_FALSE(read_told_pause(wrong)) << wrong;
 }
 
 }  // namespace
