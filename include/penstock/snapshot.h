@@ -57,7 +57,7 @@ struct UpstreamSnapshot {
   std::size_t pauses = 0;              ///< pauses it asked for that are not over: its own, and one for each group
   std::optional<PauseSnapshot> pause;  ///< the one that ends last
   bool unreachable = false;  ///< `breaker.failures` connections in a row failed, and none has come about since
-  Duration next_try{0};      ///< while unreachable: until a request tries it; 0: one does
+  Duration next_try{0};      ///< while unreachable: until a request may try it; 0: one does, or the next one will
   Totals totals;
   HandshakeTotals handshakes;
 };

@@ -44,9 +44,9 @@ std::size_t Gate::allowance(Time now) {
 Time Gate::again(Time now) const {
   if (now < until_) return until_;
   if (flying_.empty()) return std::max(now + kRightIsAnsweredIn, right_changes_);
-  Time next = now + kIsSentIn;
+  Time next = kNever;
   for (const Flight& flight : flying_) {
-    if (flight.left) next = std::min(next, *flight.left + kProof);
+    next = std::min(next, flight.left ? *flight.left + kProof : now + kIsSentIn);
   }
   return std::max(now + 1, next);
 }

@@ -32,6 +32,8 @@ class Gate {
   /// Until then nothing goes. What flies proves nothing any more. `alone`: other processes do not have this pause.
   void close(Time until, std::uint32_t since, bool alone = false);
   bool alone() const { return alone_; }
+  /// An answer asks for the next pause: that is one that all have.
+  void share() { alone_ = false; }
   Time until() const { return until_; }
   void shorten(Time latest) { until_ = std::min(until_, latest); }
   /// The first pause of a refusal that names no time, doubled with each that a probe, or what followed it, has drawn.

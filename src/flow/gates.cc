@@ -44,6 +44,7 @@ Time Gates::close(Time now, std::string_view group, const Pause& pause) {
   const Time until = pause.length ? now + *pause.length : gate.usual_pause(now, pause.refused);
   const Time end = std::min(until, now + pause.most);
   if (gate.probes()) tell(gate, group, What::ended);
+  if (!pause.alone && pause.refused && gate.flies(*pause.refused)) gate.share();
   gate.close(end, ++serial_, pause.alone);
   return end;
 }
@@ -97,7 +98,9 @@ bool Gates::waits_for(std::string_view group) const {
 
 void Gates::sweep(Time now) {
   swept_ = now;
-  std::erase_if(by_group_, [&](const auto& one) { return one.second.unused(now) && !waits_for(one.first); });
+  std::erase_if(by_group_, [&](const auto& one) {
+    return one.second.unused(now) && !one.second.alone() && !waits_for(one.first);
+  });
   most_ = std::max(kFew, 2 * by_group_.size());
 }
 

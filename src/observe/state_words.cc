@@ -21,7 +21,7 @@ std::string rounded(Duration duration) {
 std::string state_in_words(const UpstreamSnapshot& upstream) {
   if (upstream.unreachable) {
     return upstream.next_try > Duration{0} ? "UNREACHABLE; next try in " + rounded(upstream.next_try)
-                                           : "UNREACHABLE; one request tries";
+                                           : "UNREACHABLE; one request at a time tries";
   }
   if (!upstream.pause) return "";
   const PauseSnapshot& pause = *upstream.pause;

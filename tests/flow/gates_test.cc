@@ -175,6 +175,17 @@ TEST_F(Paused, of_an_answer_is_everybodys_after_one_that_others_did_not_have) {
   EXPECT_EQ(told(What::ask), 1u);
 }
 
+TEST_F(Paused, of_the_answer_to_a_probe_is_everybodys_though_others_did_not_have_the_one_before) {
+  yard_.arrive(1);
+  until_ = yard_.pause_alone(1);
+  yard_.arrive_all({2, 3});
+  ASSERT_THAT(yard_.advance_to(until_), ElementsAre(2));
+  until_ = yard_.pause(2, kPauses);
+  yard_.land(2);
+  EXPECT_THAT(yard_.advance_to(until_), IsEmpty());
+  EXPECT_EQ(told(What::ask), 1u);
+}
+
 TEST_F(Paused, answers_to_requests_that_flew_before_prove_nothing) {
   yard_.arrive_all({1, 2, 3});
   until_ = yard_.pause(1, kPauses);

@@ -20,7 +20,7 @@ TEST(StateWords, say_who_asked_for_the_pause_how_long_it_lasts_and_what_comes_th
 
 TEST(StateWords, say_of_an_upstream_that_cannot_be_reached_when_it_is_tried) {
   EXPECT_EQ(state_in_words({.unreachable = true, .next_try = 3900ms}), "UNREACHABLE; next try in 3.9 s");
-  EXPECT_EQ(state_in_words({.unreachable = true}), "UNREACHABLE; one request tries");
+  EXPECT_EQ(state_in_words({.unreachable = true}), "UNREACHABLE; one request at a time tries");
 }
 
 TEST(StateWords, say_how_often_a_request_was_sent_again) {

@@ -22,11 +22,10 @@ void leave_shares(Exchange& exchange) {
   if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
 }
 
-/// Some pause concerns it: one that lasts, or is over and was not probed yet.
-bool has_gate(const Exchange& exchange) {
+bool is_paused(const Exchange& exchange, flow::Time now) {
   const Upstream& upstream = *exchange.upstream;
   const auto& gates = upstream.scheduler().gates();
-  return gates.any() && (gates.has({}) || gates.has(upstream.lane_of(exchange.head.fields, exchange.group)));
+  return gates.any() && gates.until(upstream.lane_of(exchange.head.fields, exchange.group)) > now;
 }
 
 /// Notes how long the exchange was pending until now, or has waited again, and which limit made it wait.
@@ -337,13 +336,13 @@ void Dispatcher::abandon(Exchange& exchange) {
                  .result = result});
 }
 
-/// A request that keeps its slot may wait as long as a pause lasts. So where there is a pause, it waits like others.
+/// A request that keeps its slot may wait as long as a pause lasts. So while there is one, it waits like others.
 void Dispatcher::requeue(Exchange& exchange) {
   Upstream& upstream = *exchange.upstream;
   exchange.sendings.stale = true;
   exchange.departure.drop();
   exchange.flight.reset();
-  if (!has_gate(exchange)) return upstream.requeue(exchange.ticket);
+  if (!is_paused(exchange, services_.loop.now())) return upstream.requeue(exchange.ticket);
   resending_.waits_again(exchange, Again::no);
   upstream.send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
 }
