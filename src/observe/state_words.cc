@@ -2,9 +2,12 @@
 // See state_words.h.
 #include "observe/state_words.h"
 
+#include <chrono>
 #include <cstdio>
 
 namespace penstock::observe {
+
+using namespace std::chrono_literals;
 
 std::string rounded(Duration duration) {
   const double seconds = std::chrono::duration<double>(duration).count();
