@@ -5,34 +5,14 @@
 #include "app/admin_client.h"
 #include "app/commands.h"
 #include "app/settings.h"
+#include "base/percent.h"
 
 namespace penstock::app {
-
-namespace {
-
-/// As a part of a query.
-std::string for_query(const std::string& text) {
-  constexpr std::string_view kPlain = "-._~:";
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const auto byte = static_cast<unsigned char>(c);
-    if (plain || kPlain.contains(c)) {
-      escaped += c;
-    } else {
-      escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return escaped;
-}
-
-}  // namespace
 
 int resume(const std::string& config_file, const std::string& admin, const std::string& upstream) {
   const auto endpoint = wanted_admin(config_file, admin);
   if (!endpoint) return 1;
-  const auto answer = ask_admin(*endpoint, "/resume?upstream=" + for_query(upstream), "POST");
+  const auto answer = ask_admin(*endpoint, "/resume?upstream=" + base::percent_encoded(upstream), "POST");
   const auto where = to_string(*endpoint) + ": ";
   if (!answer) return complain(where + answer.error() + "; is this the admin port of a running Penstock?");
   if (answer->fine()) return std::cout << answer->body, 0;

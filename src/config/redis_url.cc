@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads `redis.url`. No error text of this file repeats a part of the URL, which may hold a password.
-#include <charconv>
 
+#include "base/percent.h"
 #include "config/units.h"
 #include "penstock/config.h"
 
@@ -9,6 +9,7 @@ namespace penstock {
 
 namespace {
 
+using base::percent_decoded;
 using Wrong = std::unexpected<std::string>;
 using Complaint = std::optional<std::string>;
 
@@ -29,22 +30,6 @@ constexpr Foreign kForeign[] = {
     {"redis-cluster", "Redis Cluster is not supported yet; use a Redis of its own, redis://host:port"},
     {"redis+cluster", "Redis Cluster is not supported yet; use a Redis of its own, redis://host:port"},
 };
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    unsigned char byte = static_cast<unsigned char>(text.front());
-    if (byte == '%') {
-      const auto digits = text.substr(1, 2);
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-      if (digits.size() < 2 || error != std::errc{} || end != digits.data() + 2) return std::nullopt;
-      text.remove_prefix(2);
-    }
-    out += static_cast<char>(byte);
-    text.remove_prefix(1);
-  }
-  return out;
-}
 
 constexpr std::string_view kBadPercent = "a % must be followed by two hexadecimal digits; % itself is written %25";
 

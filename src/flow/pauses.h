@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <string_view>
 
-#include "base/text_map.h"
+#include "base/expiring_map.h"
 #include "flow/limit.h"
 
 namespace penstock::flow {
@@ -18,29 +17,24 @@ class Pauses {
  public:
   /// Of several pauses of a group, the one that ends last counts.
   void extend(Time now, std::string_view group, Time until) {
-    if (ends_.size() >= 2 * after_sweep_) sweep(now);
-    const auto known = ends_.find(group);
-    Time& its_end = known == ends_.end() ? ends_[std::string(group)] : known->second;
+    Time& its_end = ends_.of(now, group).until;
     its_end = std::max(its_end, until);
   }
   /// Forgets the group's pause, and gives its end, if one is remembered.
   std::optional<Time> take(std::string_view group) {
-    const auto known = ends_.find(group);
-    if (known == ends_.end()) return std::nullopt;
-    const Time until = known->second;
-    ends_.erase(known);
-    return until;
+    const auto pause = ends_.take(group);
+    return pause ? std::optional(pause->until) : std::nullopt;
   }
   /// Each ends at `latest` at the latest. True: some were to end later.
   bool shorten(Time latest) {
     bool some = false;
-    for (auto& [group, until] : ends_) some |= until > latest, until = std::min(until, latest);
+    for (auto& [group, pause] : ends_) some |= pause.until > latest, pause.until = std::min(pause.until, latest);
     return some;
   }
   /// When the group's pause ends. May be past; 0: no pause is remembered.
   Time until(std::string_view group) const {
-    const auto known = ends_.find(group);
-    return known == ends_.end() ? 0 : known->second;
+    const auto* known = ends_.find(group);
+    return known ? known->until : 0;
   }
   /// The later end of the group's pause and of the whole upstream's, whose key is the empty group.
   Time until_with_all(std::string_view group) const {
@@ -50,28 +44,23 @@ class Pauses {
   bool empty() const { return ends_.empty(); }
   /// How many pauses are not over.
   std::size_t count(Time now) const {
-    return static_cast<std::size_t>(std::ranges::count_if(ends_, [now](auto& pause) { return pause.second > now; }));
+    return static_cast<std::size_t>(std::ranges::count_if(ends_, [now](auto& one) { return one.second.until > now; }));
   }
   /// Calls use(group, until) for each pause that is not over.
   template <typename Use>
   void each(Time now, Use use) const {
-    for (const auto& [group, until] : ends_) {
-      if (until > now) use(group, until);
+    for (const auto& [group, pause] : ends_) {
+      if (pause.until > now) use(group, pause.until);
     }
   }
-  /// How many entries are kept: at most twice those left by the last sweep, or 2 × kFew.
+  /// How many entries are kept.
   std::size_t remembered() const { return ends_.size(); }
 
  private:
-  static constexpr std::size_t kFew = 32;
-
-  void sweep(Time now) {
-    std::erase_if(ends_, [now](const auto& pause) { return pause.second <= now; });
-    after_sweep_ = std::max(kFew, ends_.size());
-  }
-
-  base::TextMap<Time> ends_;
-  std::size_t after_sweep_ = kFew;  // entries left by the last sweep, at least kFew
+  struct Pause {
+    Time until = 0;
+  };
+  base::ExpiringMap<Pause> ends_;
 };
 
 }  // namespace penstock::flow

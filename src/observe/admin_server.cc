@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/percent.h"
 #include "http/browser_guard.h"
 #include "loop/listener.h"
 #include "observe/admin_connection.h"
@@ -21,37 +22,23 @@ constexpr std::size_t kMostConnections = 64;
 constexpr std::string_view kPages = "/metrics /healthz /readyz /status";
 constexpr std::string_view kResume = "/resume", kUpstream = "upstream=";
 
-bool is_of_this_machine(std::string_view address) {
+/// IPv4-mapped ones too, as which peers come to a listener on all addresses.
+bool is_loopback(std::string_view address) {
   constexpr std::string_view kMapped = "::ffff:";
   if (address.starts_with(kMapped)) address.remove_prefix(kMapped.size());
   return address == "::1" || address.starts_with("127.");
 }
 
-int hex(char digit) {
-  const auto at = std::string_view("0123456789abcdef").find(static_cast<char>(digit | 0x20));
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
-
-/// A faulty escape stays as it is.
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size();
-    const int high = escape ? hex(text[i + 1]) : -1, low = escape ? hex(text[i + 2]) : -1;
-    const bool fine = high >= 0 && low >= 0;
-    plain += fine ? static_cast<char>(high * 16 + low) : text[i];
-    i += fine ? 2 : 0;
-  }
-  return plain;
-}
-
-/// What the query of `target` has for `upstream`.
+/// What the query of `target` has for `upstream`. With a faulty escape it stays as it is.
 std::string upstream_in(std::string_view target) {
   const auto query = target.find('?');
   if (query == std::string_view::npos) return {};
   for (target.remove_prefix(query + 1); !target.empty();) {
     const auto part = target.substr(0, target.find('&'));
-    if (part.starts_with(kUpstream)) return unescaped(part.substr(kUpstream.size()));
+    if (part.starts_with(kUpstream)) {
+      const auto name = part.substr(kUpstream.size());
+      return base::percent_decoded(name).value_or(std::string(name));
+    }
     target.remove_prefix(std::min(target.size(), part.size() + 1));
   }
   return {};
@@ -129,10 +116,8 @@ bool AdminServer::Impl::make_room() {
 /// Rejects requests from pages in browsers. On loopback the host name must be ours, since any page could use another
 /// one; elsewhere a scraper may know this process by such a name.
 bool AdminServer::Impl::is_for(const http::RequestHead& head) const {
-  const auto& address = config->admin.listen.address;
-  const bool loopback = address == "::1" || address.starts_with("127.");
   return !http::comes_from_other_page(head.fields) &&
-         (!loopback || http::is_our_host(head.fields, config->proxy.names));
+         (!is_loopback(config->admin.listen.address) || http::is_our_host(head.fields, config->proxy.names));
 }
 
 std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const http::RequestHead& head,
@@ -162,7 +147,7 @@ Answer AdminServer::Impl::readiness() const {
 /// This changes what the process does, and is asked of it by `penstock resume` alone: elsewhere only numbers are told.
 Answer AdminServer::Impl::resumed(std::uint64_t connection, const http::RequestHead& head) const {
   if (head.method != "POST") return {.status = 405, .body = "Only POST is answered here.\n", .allow = "POST"};
-  const bool local = is_of_this_machine(connections.at(connection)->peer().address);
+  const bool local = is_loopback(connections.at(connection)->peer().address);
   if (!local || !http::is_our_host(head.fields, config->proxy.names))
     return {.status = 403, .body = "Only from the machine that it runs on, and by its address.\n"};
   const std::string upstream = upstream_in(head.target);

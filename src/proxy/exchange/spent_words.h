@@ -3,12 +3,10 @@
 // request of the same scope is served before the time that they named, though it was let go after they were known.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <string>
 #include <string_view>
 
-#include "base/text_map.h"
+#include "base/expiring_map.h"
 #include "flow/limiter.h"
 
 namespace penstock::proxy {
@@ -18,39 +16,29 @@ class SpentWords {
   bool counts(flow::Time now) const { return now >= ignored_until_; }
   /// A scope is that of a pause. Nothing of it is to be served before `until`.
   void begin(flow::Time now, std::string_view scope, flow::Time until) {
-    if (by_scope_.size() >= 2 * after_sweep_) sweep(now);
-    by_scope_.insert_or_assign(std::string(scope), Word{.since = now, .until = until});
+    by_scope_.of(now, scope) = {.since = now, .until = until};
   }
   /// The answer to a request of that scope, which took off then, has such a field again. True: they are wrong, and
   /// ignored for an hour.
   bool disproved(flow::Time now, std::string_view scope, flow::Time took_off) {
-    const auto known = by_scope_.find(scope);
-    if (known == by_scope_.end()) return false;
-    const auto& [since, until] = known->second;
-    if (now >= until || took_off <= since + kStillLeaves) return false;
+    const auto* known = by_scope_.find(scope);
+    if (!known || now >= known->until || took_off <= known->since + kStillLeaves) return false;
     ignored_until_ = now + kIgnored;
     by_scope_.clear();
     return true;
   }
-  /// How many scopes are remembered: at most twice those left by the last sweep, or 2 × kFew.
+  /// How many scopes are remembered.
   std::size_t remembered() const { return by_scope_.size(); }
 
  private:
   static constexpr flow::Time kIgnored = 3'600'000'000;
   static constexpr flow::Time kStillLeaves = 2 * flow::kHorizon;  // what was booked when the word came
-  static constexpr std::size_t kFew = 32;
   struct Word {
-    flow::Time since, until;
+    flow::Time since = 0, until = 0;
   };
 
-  void sweep(flow::Time now) {
-    std::erase_if(by_scope_, [now](const auto& one) { return one.second.until <= now; });
-    after_sweep_ = std::max(kFew, by_scope_.size());
-  }
-
   flow::Time ignored_until_ = 0;
-  base::TextMap<Word> by_scope_;
-  std::size_t after_sweep_ = kFew;  // scopes left by the last sweep, at least kFew
+  base::ExpiringMap<Word> by_scope_;
 };
 
 }  // namespace penstock::proxy
