@@ -4,7 +4,7 @@
 -- strangers have taken some of the upstream's own window, see learn() of flow/limit.h, the first is "3s number units from
 -- until told". The interval is kept 2 ms longer, because processes are late by different amounts.
 local function sliding_window()
-  local kLonger, kChunk, kLongestWay = 2 * kEdge, 64, 1000000
+  local kLonger, kChunk = 2 * kEdge, 64
 
   local function element(l, place) return number(redis.call('LINDEX', l.key, place + 1), l.key) end
 

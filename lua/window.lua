@@ -4,8 +4,6 @@
 -- see learn() of flow/limit.h. Departures stay 1 ms off the windows' edges, or a tenth of the interval if that is less: the
 -- time on which all limits agreed is moved.
 local function window()
-  local kLongestWay = 1000000
-
   local function start_of(l, t) return math.floor((t + l.phase) / l.interval) * l.interval - l.phase end
 
   -- Windows of a changed interval start from the end of the old window, but not from beyond the horizon.
@@ -28,7 +26,7 @@ local function window()
     if old == interval then l.foreign, l.told = foreign, told end
   end
 
-  -- Units of the window that nobody can have any more.
+  -- Units of the window that are taken: ours, and those of strangers as far as known.
   local function taken(l) return l.count + l.foreign end
 
   local function front(l, w)

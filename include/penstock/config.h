@@ -205,6 +205,12 @@ struct RetryConfig {
   bool operator==(const RetryConfig&) const = default;
 };
 
+/// As files have it.
+inline std::string to_string(RetryConfig::Failures failures) {
+  constexpr std::array kNames{"off", "safe", "idempotent"};
+  return kNames[static_cast<std::size_t>(failures)];
+}
+
 /// Stops an upstream that cannot be reached: after so many failed connections in a row a single request tries it, after
 /// pauses that double, and new requests are refused at once.
 struct BreakerConfig {

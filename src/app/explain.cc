@@ -101,9 +101,8 @@ std::string retry_of(const RetryConfig& retry, bool tunnel) {
   if (tunnel || retry.attempts == 1 || (!retry.refusals && retry.failures == Failures::off)) return "off";
   std::string what = retry.refusals ? "what is refused" : "";
   if (retry.failures != Failures::off) {
-    what += (what.empty() ? "" : ", and ") + std::string("failures of ") +
-            (retry.failures == Failures::safe ? "safe" : "idempotent") + " requests (" + std::to_string(retry.budget) +
-            "%)";
+    what += (what.empty() ? "" : ", and ") + std::string("failures of ") + to_string(retry.failures) + " requests (" +
+            std::to_string(retry.budget) + "%)";
   }
   return what + ", up to " + std::to_string(retry.attempts) + " attempts";
 }

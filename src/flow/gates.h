@@ -76,7 +76,7 @@ class Gates {
   Time tend_at() const { return tend_at_; }
   void tend(Time now);
 
-  /// It is being asked whether this process may send a probe, and nobody was told so yet.
+  /// tell() will hand over the question whether this process may probe.
   bool asks() const;
   /// Hands over what other processes are to be asked or told.
   void tell(std::vector<Commands::Probe>& probes);

@@ -34,7 +34,7 @@ class Window final : public Limit {
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
   Instant window_of(Instant t) const;
-  /// Units of the window that nobody can have any more.
+  /// Units of the window that are taken: ours, and those of strangers as far as known.
   std::int64_t gone() const { return count_ + (foreign_ ? foreign_->units : 0); }
   /// `units` plus the units that have left in the current window, or in a later one.
   std::int64_t before(Instant now, std::int64_t units) const;

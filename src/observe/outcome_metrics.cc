@@ -43,7 +43,7 @@ void OutcomeMetrics::record(const Event& event) {
 /// Of all its attempts at once, when the request has ended.
 void OutcomeMetrics::said_there(const Event& event) {
   for (const int code : event.refusals) upstream_refusal(code).Increment();
-  unreadable_->Increment(event.unreadable_fields);
+  if (event.unreadable_fields > 0) unreadable_->Increment(event.unreadable_fields);
 }
 
 /// All at once, when the request has ended.

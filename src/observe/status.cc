@@ -99,9 +99,8 @@ Json limit_json(const LimitConfig& limit) {
 }
 
 Json retry_json(const RetryConfig& retry) {
-  constexpr std::array kFailures{"off", "safe", "idempotent"};
   return {{"refusals", retry.refusals},
-          {"failures", kFailures[static_cast<std::size_t>(retry.failures)]},
+          {"failures", to_string(retry.failures)},
           {"attempts", retry.attempts},
           {"budget", std::to_string(retry.budget) + "%"},
           {"except", retry.except}};

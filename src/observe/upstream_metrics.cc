@@ -33,12 +33,9 @@ void UpstreamMetrics::change(const UpstreamSettings& settings) {
 }
 
 void UpstreamMetrics::record(const Event& event) {
-  if (left_queue(event)) {
-    limits_.count_wait(event.limited_by);
-    latency_.left_queue(event);
-  } else if (event.waited_again) {
-    limits_.count_wait(event.limited_by);
-  }
+  const bool leaves = left_queue(event);
+  if (leaves || event.waited_again) limits_.count_wait(event.limited_by);
+  if (leaves) latency_.left_queue(event);
   if (event.kind == EventKind::dispatch) {
     latency_.took_off(event);
     return limits_.count_departure(event.weight, event.tunnel);

@@ -13,7 +13,8 @@ TEST(Percent, digits_of_either_case_are_decoded) {
 }
 
 TEST(Percent, that_is_not_followed_by_two_digits_is_none) {
-  for (const char* text : {"%", "a%", "%6", "%zz", "%6z", "%%41"}) EXPECT_EQ(percent_decoded(text), std::nullopt) << text;
+  for (const char* text : {"%", "a%", "%6", "%zz", "%6z", "%%41"})
+    EXPECT_EQ(percent_decoded(text), std::nullopt) << text;
 }
 
 TEST(Percent, what_was_encoded_is_decoded_to_the_same) {

@@ -7,6 +7,8 @@
 namespace penstock::http {
 namespace {
 
+using namespace std::string_literals;
+
 Seen only_request(const std::string& stream) {
   const Reading reading = read(stream);
   EXPECT_EQ(reading.requests.size(), 1u) << reading.transcript();

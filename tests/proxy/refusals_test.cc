@@ -361,7 +361,18 @@ TEST_F(RefusalsTest, that_no_waiting_cures_open_the_gate_for_others) {
 
 // ---- a request that waits again -------------------------------------------------------------------------------------
 
-TEST_F(RefusalsTest, of_a_request_whose_body_still_comes_let_only_so_much_of_it_come_as_is_kept) {
+class RefusedUploadTest : public RefusalsTest {
+ protected:
+  /// It waits again while its body still comes.
+  void upload_and_be_refused(Asker& asker, const test::Origin& origin) {
+    ask(asker, in_chunks(head("POST", "http://" + origin.host() + "/")));
+    give(asker, "abc", false);
+    ASSERT_TRUE(run_.run_until([&] { return asker.exchange->sendings.back_since != 0; }));
+    EXPECT_TRUE(dispatcher_->wants_body(*asker.exchange));
+  }
+};
+
+TEST_F(RefusedUploadTest, lets_only_so_much_of_the_body_come_as_is_kept) {
   config_.caps.replay_body = 1000;
   test::Origin origin([](test::Origin&, test::Socket& peer, int number) {
     peer.read_until(number == 1 ? "\r\n\r\n3\r\nabc\r\n" : "0\r\n\r\n");
@@ -369,10 +380,7 @@ TEST_F(RefusalsTest, of_a_request_whose_body_still_comes_let_only_so_much_of_it_
     peer.read_to_end();
   });
   Asker asker;
-  ask(asker, in_chunks(head("POST", "http://" + origin.host() + "/")));
-  give(asker, "abc", false);
-  ASSERT_TRUE(run_.run_until([&] { return asker.exchange->sendings.back_since != 0; }));
-  EXPECT_TRUE(dispatcher_->wants_body(*asker.exchange));
+  ASSERT_NO_FATAL_FAILURE(upload_and_be_refused(asker, origin));
   give(asker, std::string(996, 'x'), false);
   EXPECT_TRUE(dispatcher_->wants_body(*asker.exchange));
   const int wanted = asker.wanted;
@@ -386,7 +394,7 @@ TEST_F(RefusalsTest, of_a_request_whose_body_still_comes_let_only_so_much_of_it_
   expect_at_rest();
 }
 
-TEST_F(RefusalsTest, of_a_request_whose_body_still_comes_let_none_come_for_which_there_is_no_memory) {
+TEST_F(RefusedUploadTest, lets_none_of_the_body_come_for_which_there_is_no_memory) {
   config_.caps.pending_memory = 10'000;
   test::Origin origin([](test::Origin&, test::Socket& peer, int) {
     peer.read_until("\r\n\r\n3\r\nabc\r\n");
@@ -394,10 +402,7 @@ TEST_F(RefusalsTest, of_a_request_whose_body_still_comes_let_none_come_for_which
     peer.read_to_end();
   });
   Asker asker;
-  ask(asker, in_chunks(head("POST", "http://" + origin.host() + "/")));
-  give(asker, "abc", false);
-  ASSERT_TRUE(run_.run_until([&] { return asker.exchange->sendings.back_since != 0; }));
-  EXPECT_TRUE(dispatcher_->wants_body(*asker.exchange));
+  ASSERT_NO_FATAL_FAILURE(upload_and_be_refused(asker, origin));
   give(asker, std::string(10'000, 'x'), false);
   EXPECT_FALSE(dispatcher_->wants_body(*asker.exchange));
   leave(asker);

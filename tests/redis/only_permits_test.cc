@@ -7,6 +7,8 @@
 namespace penstock::redis {
 namespace {
 
+using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 class OnlyPermits : public SemaphoresTest {

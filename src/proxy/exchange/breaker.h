@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the failures to connect to an upstream that follow each other. Requests that dial at the same time meet the
-// same failure, so that only a dial that began after the last counted failure counts anew. Enough of them break the
-// circuit: from then on each failure stops the upstream, until a connection comes about. Pure.
+// Counts consecutive failures to connect to an upstream. Dials that run at the same time fail for the same cause. So a
+// failure counts only if its dial began after the failure that was counted before it. When enough have been counted the
+// circuit is broken: each further counted failure stops the upstream, until a connection comes about. Pure.
 #pragma once
 
 #include "flow/limit.h"

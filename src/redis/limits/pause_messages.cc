@@ -53,22 +53,24 @@ bool PauseMessages::ask_to_probe(std::string_view group) {
 void PauseMessages::end_probe(std::string_view group, bool opened) {
   const std::string hash = pause_name(hash_, group);
   call(hash, 0, [](const Outcome&, Time) {});
-  if (opened) shared_.redis().publish_to_all(upstream_ + " " + std::string(kOpened) + hash);
+  if (opened) publish(kOpened, hash);
+}
+
+void PauseMessages::publish(std::string_view word, std::string_view rest) {
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(word) + std::string(rest));
 }
 
 void PauseMessages::tell(std::string_view scope, Time length) {
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseOf) + told_pause(scope, length, shared_.who()));
+  publish(kPauseOf, told_pause(scope, length, shared_.who()));
 }
 
 void PauseMessages::tell_begun(std::string_view group, Time length) {
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseWord) +
-                                 told_pause(pause_name(hash_, group), length, shared_.who()));
+  publish(kPauseWord, told_pause(pause_name(hash_, group), length, shared_.who()));
 }
 
 void PauseMessages::tell_shortened(Time length) {
   told_.shorten(shared_.loop().now() + length);
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(kShorten) + shared_.who() + " " +
-                                 std::to_string(length));
+  publish(kShorten, std::string(shared_.who()) + " " + std::to_string(length));
 }
 
 void PauseMessages::message(std::string_view words) {

@@ -38,6 +38,7 @@ class PauseMessages final : public flow::PauseSharing {
 
  private:
   bool call(const std::string& hash, flow::Time length, Call::Done done);
+  void publish(std::string_view word, std::string_view rest);
   void opened(std::string_view hash);
   void paused(std::string_view words);
   void scope_paused(std::string_view words);

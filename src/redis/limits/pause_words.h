@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How processes name a pause to each other: "<whom> <microseconds> <by>", where `whom` is the hash of a group, `-` for
-// the whole upstream, or a scope of credentials, and `by` the process that tells it. For pause_messages and
-// shared_pauses.
+// The text of a pause in messages between processes: "<whom> <microseconds> <by>". `whom` is the hash of a group, `-`
+// for the whole upstream, or a scope of credentials; `by` is the id of the process that sends the message. For
+// pause_messages and shared_pauses.
 #pragma once
 
 #include <algorithm>

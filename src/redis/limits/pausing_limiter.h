@@ -45,7 +45,10 @@ class PausingLimiter final : public flow::Limiter {
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
     local_.cancel_wait(now, scope, group);
   }
-  void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.extend(now, group, until); }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override {
+    pauses_.extend(now, group, until);
+    messages_.tell_begun(group, until - now);
+  }
   bool shorten_pauses(flow::Time, flow::Time latest) override { return pauses_.shorten(latest); }
   flow::PauseSharing* pauses_shared() override { return &messages_; }
   bool has_room_for(std::string_view group) const override;

@@ -11,13 +11,10 @@ namespace penstock::redis {
 using flow::Time;
 
 SharedPauses::SharedPauses(SharedRedis& shared, std::string_view upstream)
-    : shared_(shared), upstream_(upstream), hash_(shared.config().prefix, upstream, shared.config().secret) {}
+    : shared_(shared), hash_(shared.config().prefix, upstream, shared.config().secret) {}
 
 void SharedPauses::extend(Time now, std::string_view group, Time until) {
-  const std::string whom = pause_name(hash_, group);
-  remember(now, whom, until);
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseWord) +
-                                 told_pause(whom, until - now, shared_.who()));
+  remember(now, pause_name(hash_, group), until);
 }
 
 bool SharedPauses::shorten(Time latest) {

@@ -4,7 +4,6 @@
 // Groups go by their hashes.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "flow/group_hash.h"
@@ -18,7 +17,7 @@ class SharedPauses {
   /// `upstream` is the name in every process.
   SharedPauses(SharedRedis& shared, std::string_view upstream);
 
-  /// Puts a pause into force here at once, and tells all processes. Empty group: the whole upstream's.
+  /// Puts a pause into force here; PauseMessages tells others. Empty group: the whole upstream's.
   void extend(flow::Time now, std::string_view group, flow::Time until);
   /// All end at `latest` at the latest, in this process. True: some were to end later.
   bool shorten(flow::Time latest);
@@ -35,7 +34,6 @@ class SharedPauses {
   void remember(flow::Time now, std::string_view hash, flow::Time until);
 
   SharedRedis& shared_;
-  const std::string upstream_;
   const flow::GroupHash hash_;
   flow::Time whole_ = 0;
   flow::Pauses groups_;  // by group hash

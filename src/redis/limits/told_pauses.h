@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pauses of which other processes have told and no lane of this one has learned yet, by the hashes of groups. Each
-// is kept for a minute after its end, unless a probe ends it sooner: by then somebody has probed, or nobody wants to.
-// Pure. For pause_messages.
+// Pauses that other processes have announced and that no lane of this process has learned yet, by the hashes of groups.
+// A pause is kept for a minute after its end, so that a lane that asks then still gets a gate. It is forgotten sooner
+// when another process announces that its probe was answered. Pure. For pause_messages.
 #pragma once
 
 #include <optional>

@@ -44,17 +44,22 @@ TEST(RefusedUpload, that_is_longer_than_what_is_kept_hears_of_it_in_its_middle) 
   expect_sent(stage.origin, stage.daemon, reply, 1);
 }
 
+/// The rest of the body comes, and all of it is served.
+void expect_the_whole_upload(Limited& stage, Client& client) {
+  client.send(chunk(", second") + "0\r\n\r\n");
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, 200);
+  expect_sent(stage.origin, stage.daemon, reply, 2);
+  EXPECT_EQ(stage.origin.seen().at(1).body, "first, second");
+}
+
 TEST(RefusedUpload, that_is_short_goes_on_while_it_waits_and_is_sent_whole) {
   Limited stage(kFour);
   stage.origin.otherwise(refuses_after(5, "Retry-After: 0.5\r\n", scripts::answers(200, "served")));
   Client client(stage.daemon.port());
   client.send(streaming(stage) + chunk("first"));
   ASSERT_TRUE(stage.daemon.await_pending("api", 1)) << "it waits again";
-  client.send(chunk(", second") + "0\r\n\r\n");
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.status, 200);
-  expect_sent(stage.origin, stage.daemon, reply, 2);
-  EXPECT_EQ(stage.origin.seen().at(1).body, "first, second");
+  expect_the_whole_upload(stage, client);
 }
 
 /// The pause is over before the body is.
@@ -64,11 +69,7 @@ TEST(RefusedUpload, that_is_short_goes_on_in_its_second_flight) {
   Client client(stage.daemon.port());
   client.send(streaming(stage) + chunk("first"));
   ASSERT_TRUE(stage.origin.await(2));
-  client.send(chunk(", second") + "0\r\n\r\n");
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.status, 200);
-  expect_sent(stage.origin, stage.daemon, reply, 2);
-  EXPECT_EQ(stage.origin.seen().at(1).body, "first, second");
+  expect_the_whole_upload(stage, client);
 }
 
 TEST(RefusedExpectation, keeps_its_body_until_it_is_asked_for) {
