@@ -17,6 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kBusyFor1s = "HTTP/1.1 429 Slow down\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy";
+const std::string kBusyFor20ms = "HTTP/1.1 429 Slow down\r\nRetry-After-Ms: 20\r\nContent-Length: 4\r\n\r\nbusy";
 
 class RetryEnds : public RetryTest {
  protected:
@@ -92,7 +93,7 @@ TEST_F(RetryEnds, a_stop_likewise) {
 
 TEST_F(RetryEnds, a_deadline_likewise) {
   config_.unmatched.limits = {{.kind = CounterConfig{.max = 1, .period = 24h}}};
-  test::Origin origin(refuses(1, kBusy));
+  test::Origin origin(refuses(1, kBusyFor20ms));
   get(asker_, origin.host());
   ASSERT_TRUE(finish(asker_));
   expect_an_end_of_what_waited_for("counter", 5'000);
@@ -100,7 +101,7 @@ TEST_F(RetryEnds, a_deadline_likewise) {
 }
 
 TEST_F(RetryEnds, what_is_served_at_last_has_waited_for_the_pause) {
-  test::Origin origin(refuses(1, kBusy));
+  test::Origin origin(refuses(1, kBusyFor20ms));
   get(asker_, origin.host());
   ASSERT_TRUE(finish(asker_));
   EXPECT_EQ(told_.back().status, 200);
