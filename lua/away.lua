@@ -77,7 +77,8 @@ local function away_part(head)
   end
 
   -- Lowers a limit by the parts of the processes that are away. If a departure of weight `w` no longer fits, none is
-  -- granted until the list is void.
+  -- granted until the list is void. Those granted now leave within a horizon: what was left of a period that ends before
+  -- says nothing of them.
   local function keep_back(l, w)
     if not l.kind.left or #names == 0 then return end
     l.kept_until = head.away
@@ -86,7 +87,7 @@ local function away_part(head)
       return l.is_slowed and l.kind.slow_down(l, 1 - #names / among, since)
     end
     local till, left = note(l)
-    local most = till > head.now and math.max(0, left) or l.max
+    local most = till > head.now + kHorizon and math.max(0, left) or l.max
     local remains = l.max - #names * math.ceil(most / among)
     l.kept, l.max, is_shut = l.max - math.max(remains, w), math.max(remains, w), is_shut or remains < w
   end

@@ -1,15 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Begins the generation of an upstream without a head: the upstream is new, or Redis has forgotten it. Only in scripts
 -- that begin a generation. "<prefix>:born" says since when this server has forgotten nothing: "1m id since", for ever;
--- id is the server's, and since a moment, or 0 if the server was unused before.
+-- id is the server's, and since a moment, or 0 if the server was unused before. In a cluster, where ids begin with "c-",
+-- no node has such a record: keys come and go with their slots.
 local function begin_part()
   local kGoneAfter = 3000000 -- see presence.lua
 
   -- A record of another server, or none, means that things may have been forgotten just now. `from_the_start`: the
   -- caller knows that nothing was. A server that tells no id is never trusted, nor is a foreign value.
   local function remembers_since(key, id, now, from_the_start)
+    if id == '' or string.find(id, '^c%-') then return now end
     local text = redis.pcall('GET', key)
-    if type(text) == 'table' or id == '' then return now end
+    if type(text) == 'table' then return now end
     local whose, digits = string.match(text or '', '^1m (%S+) (%d+)$')
     if text and not whose then return now end
     local since = from_the_start and not text and 0 or now

@@ -151,6 +151,15 @@ TEST_P(AwayFrom, a_count_in_its_open_period_has_a_part_kept_back_of_what_was_lef
   EXPECT_EQ(takes(a_, sec(2.4)), 8);
 }
 
+// Departures are granted a horizon ahead.
+TEST_F(Away, what_leaves_after_a_period_that_is_about_to_end_has_a_part_kept_back_of_the_whole) {
+  with({sliding(31, sec(10))});
+  EXPECT_EQ(takes(b_, sec(1)), 31);
+  with({sliding(31, sec(10))}, sec(9));
+  returns(a_, sec(1), sec(10.98));
+  EXPECT_EQ(takes(a_, sec(10.99)), 9) << "at 11.002 s: 31 - 2 · ⌈31 ÷ 3⌉";
+}
+
 TEST_P(AwayFrom, a_count_in_a_later_period_has_a_part_kept_back_of_the_whole) {
   const bool slides = GetParam().name == "slidingWindow", counts = GetParam().name == "counter";
   with({GetParam()});

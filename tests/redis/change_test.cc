@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// ---- who waits ------------------------------------------------------------------------------------------------------
+// ---- what waits -----------------------------------------------------------------------------------------------------
 
 TEST_F(RedisChange, who_was_told_to_wait_for_long_leaves_at_once_under_a_raised_limit) {
   const auto a = desk({pacer(0.05)});

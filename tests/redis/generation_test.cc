@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Redis that loses its memory: what the processes remember is handed in before anybody goes on. That nothing over the
-// limits leaves by that is tried with daemons, in tests/system, and for many seeds in tests/lua.
+// A Redis that loses its memory: what the processes remember is handed in before any process goes on. That nothing over
+// the limits leaves by that is tried with daemons, in tests/system, and for many seeds in tests/lua.
 #include <gtest/gtest.h>
 
 #include "redis/in_time.h"
@@ -44,8 +44,8 @@ TEST_F(GenerationTest, opens_as_soon_as_all_have_handed_in) {
 TEST_F(GenerationTest, opens_after_a_second_where_one_has_died) {
   three_at_work({.kind = PacerConfig{.qps = 400}, .name = "limit"});
   three_[2].reset();
-  server_.run({"FLUSHALL"});
   const auto since = run_.loop.now();
+  server_.run({"FLUSHALL"});
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->degraded() && three_[1]->degraded(); }));
   ASSERT_TRUE(run_.run_until([&] { return !three_[0]->degraded() && !three_[1]->degraded(); }));
   EXPECT_GE(run_.loop.now() - since, kSecond);

@@ -56,9 +56,9 @@ TEST_F(HostileTest, two_answers_to_one_call_end_the_connection) {
   EXPECT_EQ(downs_, 1);
 }
 
-TEST_F(HostileTest, a_redirection_says_that_a_cluster_is_not_supported) {
+TEST_F(HostileTest, a_redirection_says_that_it_is_a_cluster) {
   EXPECT_EQ(first_answer("-MOVED 3999 127.0.0.1:6381\r\n"), "!unsupported");
-  EXPECT_THAT(notices_[0].text, HasSubstr("a Redis Cluster is not supported"));
+  EXPECT_THAT(notices_[0].text, HasSubstr("it is a Redis Cluster: write redis+cluster://HOST:6379 in redis.url"));
 }
 
 TEST_F(HostileTest, a_script_that_is_lost_time_and_again_is_loaded_once_per_call) {
@@ -79,7 +79,7 @@ TEST_F(HostileTest, each_way_in_which_redis_can_not_serve_takes_it_down_and_is_c
   EXPECT_EQ(downs_, 6);
 }
 
-TEST_F(HostileTest, a_sentinel_is_refused) {
+TEST_F(HostileTest, a_sentinel_is_refused_with_how_to_write_it) {
   test::Origin server([](test::Origin&, test::Socket& peer, int) {
     const std::string info = "redis_mode:sentinel\r\n";
     if (next_command(peer).empty()) return;
@@ -88,7 +88,7 @@ TEST_F(HostileTest, a_sentinel_is_refused) {
   });
   open(server.port());
   ASSERT_TRUE(run_.run_until([&] { return !notices_.empty(); }));
-  EXPECT_THAT(notices_[0].text, HasSubstr("a Redis Sentinel is not supported"));
+  EXPECT_THAT(notices_[0].text, HasSubstr("it is a Sentinel: write redis+sentinel://HOST:26379/MASTER in redis.url"));
   redis_.reset();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One key under more departures a second than anybody has calls for: they are booked many at a time.
+// One key under more departures a second than any process has calls for: they are booked many at a time.
 #include <gtest/gtest.h>
 
 #include "redis/in_time.h"
@@ -19,7 +19,7 @@ struct Round {
   std::uint64_t calls;
 };
 
-/// A worker asks as soon as it has departed: who takes off now has waited since the one so many before took off.
+/// A worker asks as soon as it has departed: what takes off now has waited since the one so many before took off.
 Round play(test::TestLoop& run, LimiterFixture& desk) {
   const auto first = desk.took_off().size();
   const auto calls = desk.hub().counts().calls;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ class Recorder final : public flow::Limiter {
   void pause(flow::Time now, std::string_view group, flow::Time until) override { limiter_->pause(now, group, until); }
   bool shorten_pauses(flow::Time now, flow::Time latest) override { return limiter_->shorten_pauses(now, latest); }
   flow::PauseSharing* pauses_shared() override { return limiter_->pauses_shared(); }
+  flow::LimitReader* reader() override { return limiter_->reader(); }
   bool has_room_for(std::string_view group) const override { return limiter_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limiter_->forgettable(now); }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limiter_->change(now, limits); }
@@ -78,6 +80,9 @@ class Recorder final : public flow::Limiter {
       granted.push_back(departure);
     }
   }
+  /// For another that takes its place. Only the destructor may be called afterwards.
+  std::unique_ptr<flow::Limiter> release() { return std::move(limiter_); }
+
   std::vector<flow::Time> booked;
   std::vector<flow::Departure> granted;
   bool paused = false;  ///< as it answered at once
@@ -97,12 +102,9 @@ class LimiterFixture final : public flow::LimiterEvents {
   LimiterFixture(test::TestLoop& run, loop::Resolver& resolver, const RedisConfig& config,
                  std::vector<LimitConfig> limits)
       : loop_(run.loop),
+        resolver_(resolver),
         limits_(std::move(limits)),
-        hub_(std::make_unique<LimiterHub>(
-            run.loop, resolver, config,
-            HubWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; },
-                     .on_round_trip = [this](Duration took) { slowest_call_ = std::max(slowest_call_, took.count()); }},
-            [this](const Notice& notice) { notices_.push_back(notice.text); })),
+        hub_(connect(config)),
         limiter_(std::make_unique<Recorder>(hub_->make_limiter("github", limits_, *this))),
         heart_(kSettings, *limiter_),
         timer_(run.loop, [this] { advance(); }) {}
@@ -162,6 +164,13 @@ class LimiterFixture final : public flow::LimiterEvents {
     replace(hub_->make_limiter("github", limits, *this));
     limits_have_changed(std::move(limits), kSettings);
   }
+  /// As a reload that names another Redis. What was spent counts.
+  void change_redis(const RedisConfig& config) {
+    auto hub = connect(configs_.emplace_back(config));
+    replace(hub->make_limiter("github", limits_, *this, limiter_->release()), true);
+    hub_ = std::move(hub);
+    limits_have_changed(limits_, kSettings);
+  }
   /// From now on those that take off land when the test says so.
   void fly_on() { land_at_once_ = false; }
   void answered(std::size_t n) {
@@ -218,11 +227,18 @@ class LimiterFixture final : public flow::LimiterEvents {
     carry_out();
   }
 
-  void replace(std::unique_ptr<flow::Limiter> limiter) {
+  std::unique_ptr<LimiterHub> connect(const RedisConfig& config) {
+    return std::make_unique<LimiterHub>(
+        loop_, resolver_, config,
+        HubWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; },
+                 .on_round_trip = [this](Duration took) { slowest_call_ = std::max(slowest_call_, took.count()); }},
+        [this](const Notice& notice) { notices_.push_back(notice.text); }, sockets(), who_);
+  }
+  void replace(std::unique_ptr<flow::Limiter> limiter, bool knows_departures = false) {
     auto next = std::make_unique<Recorder>(std::move(limiter));
     next->booked = limiter_->booked;
     next->granted = limiter_->granted;
-    heart_.replace(*next);
+    heart_.replace(*next, knows_departures);
     limiter_ = std::move(next);
   }
   void limits_have_changed(std::vector<LimitConfig> limits, const flow::Settings& settings) {
@@ -255,7 +271,10 @@ class LimiterFixture final : public flow::LimiterEvents {
   }
 
   loop::Loop& loop_;
+  loop::Resolver& resolver_;
+  const std::string who_ = "desk" + std::to_string(sockets().draw());  // one process, whatever it is connected to
   std::vector<LimitConfig> limits_;
+  std::deque<RedisConfig> configs_;  // of changes
   bool degraded_ = false;
   flow::Time slowest_call_ = 0;
   std::vector<std::string> notices_;

@@ -124,6 +124,16 @@ TEST_F(LimiterTest, lets_no_more_fly_than_its_own_semaphore_has) {
   EXPECT_THAT(a->took_off(), SizeIs(3));
 }
 
+/// A permit is reserved for each ask, and given up where Redis puts the ask off.
+TEST_F(LimiterTest, with_a_semaphore_of_its_own_asks_once_for_what_is_used_up) {
+  const auto a = desk({sliding(1, 1h), own({.kind = SemaphoreConfig{.capacity = 2}, .name = "permits"})});
+  a->arrive(2);
+  ASSERT_TRUE(run_.run_until([&] { return a->told_to_ask_after().size() >= 2; }));
+  run_.run_for(kSecond / 4);
+  EXPECT_THAT(a->took_off(), SizeIs(1));
+  EXPECT_LE(a->told_to_ask_after().size(), 3u);
+}
+
 TEST_F(LimiterTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_asks) {
   server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -"});  // a young generation would not grant any for long
   const auto a = desk({{.kind = SemaphoreConfig{.capacity = 1, .lease = 60s}, .name = "permits"}});
@@ -154,7 +164,7 @@ TEST_F(LimiterTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_
     desk->arrive(1, group);
     ASSERT_TRUE(run_.run_until([&] { return desk->told_to_ask_after().size() >= before + 2; }));
     EXPECT_LE(desk->told_to_ask_after()[before], 0);
-    EXPECT_GT(desk->told_to_ask_after()[before + 1], kSecond) << "nobody calls any more";
+    EXPECT_GT(desk->told_to_ask_after()[before + 1], kSecond) << "no process calls any more";
   }
 }
 
@@ -329,7 +339,8 @@ TEST_F(LimiterTest, begins_no_pause_again_by_its_own_late_message) {
   run_.run_for(1'200'000);
   server_.resume();
   ASSERT_TRUE(run_.run_until([&] { return !a->paused_scopes.empty(); }));
-  EXPECT_LE(a->limiter().ahead(now(), {}, 0, 0), now());
+  const auto then = now();
+  EXPECT_LE(a->limiter().ahead(then, {}, 0, 0), then);
 }
 
 TEST_F(LimiterTest, probes_by_itself_where_redis_does_not_answer_who_may) {
@@ -368,7 +379,7 @@ TEST_F(LimiterTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) 
   a->leave(1);
   ASSERT_TRUE(took_off(*b, 1));
   EXPECT_GE(b->took_off()[0].at - first, 2 * kSecond - clock_error(*a, *b));
-  EXPECT_TRUE(in_time(2 * kSecond + 50'000, first, b->took_off()[0].at)) << "not behind who has left";
+  EXPECT_TRUE(in_time(2 * kSecond + 50'000, first, b->took_off()[0].at)) << "not behind the process that has left";
 }
 
 TEST_F(LimiterTest, knows_how_long_a_wait_will_be_once_it_was_told) {
@@ -399,14 +410,15 @@ TEST_F(LimiterTest, notes_since_when_redis_has_forgotten_nothing) {
   const auto born = [&] { return server_.run({"GET", "penstock:born"}).text; };
   const auto a = desk({pacer(100)});
   ASSERT_TRUE(run_.run_until([&] { return !born().empty(); }));
-  EXPECT_EQ(born(), "1m " + id + " 0") << "nobody had used it";
+  EXPECT_EQ(born(), "1m " + id + " 0") << "no process had used it";
   ASSERT_TRUE(run_.run_until([&] {
     return server_.run({"PUBSUB", "NUMSUB", "penstock:to:all"}).items.at(1).integer == 1;
   }));
   server_.run({"FLUSHALL"});
   const auto b = desk({pacer(100)});
   ASSERT_TRUE(run_.run_until([&] { return !born().empty(); }));
-  EXPECT_THAT(born(), testing::MatchesRegex("1m " + id + " [0-9]{10,}")) << "somebody else is there, and may know more";
+  EXPECT_THAT(born(), testing::MatchesRegex("1m " + id + " [0-9]{10,}"))
+      << "another process is there, and may know more";
 }
 
 TEST_F(LimiterTest, does_not_wait_for_a_value_that_it_does_not_know) {

@@ -115,19 +115,46 @@ TEST_F(OnlyPermits, look_again_when_they_were_told_to_and_not_if_that_was_taken_
 
 TEST_F(OnlyPermits, start_nobody_by_themselves_while_no_messages_come) {
   one_flies_and_others_wait(2);
-  semaphores_.leases().set_hears(false);
+  semaphores_.leases().set_subscribed(false);
   EXPECT_FALSE(semaphores_.ended(""));
   EXPECT_EQ(start(5), std::nullopt);
 }
 
 TEST_F(OnlyPermits, ask_for_all_when_messages_come_again) {
   one_flies_and_others_wait();
-  semaphores_.leases().set_hears(false);
+  semaphores_.leases().set_subscribed(false);
   run_.run_for(0);
   EXPECT_THAT(told_, IsEmpty());
-  semaphores_.leases().set_hears(true);
+  semaphores_.leases().set_subscribed(true);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 0:1:0:5:0:0:0"));
+}
+
+// Until that is known no permit starts a flight, and none that is spare goes back.
+TEST_F(OnlyPermits, ask_for_missed_pauses_though_an_ask_goes_out_in_the_same_turn) {
+  semaphores_.leases().set_subscribed(false);
+  semaphores_.leases().set_subscribed(true);
+  EXPECT_EQ(start(1), std::nullopt);
+  ask("", {1, 0, 0, 0}, 1);
+  keep_renewing(1);
+  run_.run_for(0);
+  EXPECT_THAT(told_, SizeIs(1));
+  told_.clear();
+  EXPECT_TRUE(semaphores_.ended(""));
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0")) << "what no lane takes is given back at once";
+}
+
+TEST_F(OnlyPermits, cost_no_call_for_groups_that_ask_in_the_turn_in_which_redis_is_back) {
+  semaphores_.leases().change({limits_[kOfGroup]});
+  for (const auto* group : {"a", "b", "c"}) ask(group, {1, 0, 0, 0}, 1);
+  run_.run_for(0);
+  told_.clear();
+  semaphores_.leases().redis_gone();
+  semaphores_.leases().redis_back();
+  for (const auto* group : {"a", "b", "c"}) ask(group, {1, 0, 0, 0}, 0);
+  run_.run_for(0);
+  EXPECT_THAT(told_, IsEmpty()) << "each ask has told all";
 }
 
 TEST_F(OnlyPermits, start_nobody_by_a_permit_whose_lease_may_be_over) {

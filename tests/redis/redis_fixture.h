@@ -19,7 +19,7 @@ namespace penstock::redis {
 
 class RedisFixture : public testing::Test, public RedisEvents {
  protected:
-  enum Script : std::size_t { kEcho, kCount, kHang, kNested, kWrite };
+  enum Script : std::size_t { kEcho, kCount, kHang, kNested, kWrite, kSlow };
 
   void open(std::uint16_t port) {
     config_.port = port;
@@ -52,11 +52,11 @@ class RedisFixture : public testing::Test, public RedisEvents {
     return outcome->kind() == Reply::Kind::integer ? std::to_string(outcome->integer()) : std::string(outcome->text());
   }
 
-  void on_found(const loop::Addresses&) override {}
+  void on_found(const std::vector<Endpoint>&) override {}
   void on_up() override { ++ups_; }
   void on_down() override { ++downs_; }
   void on_message(std::string_view payload) override { messages_.emplace_back(payload); }
-  void on_hears(bool) override {}
+  void on_subscribed(bool) override {}
   void on_messages(bool come) override { messages_come_.push_back(come); }
   void on_round_trip(std::int64_t microseconds) override { round_trips_.push_back(microseconds); }
   void on_failure(FailureKind) override { ++failures_; }
@@ -67,6 +67,8 @@ class RedisFixture : public testing::Test, public RedisEvents {
       "while true do end",
       "return {1, {'two', false}, 3}",
       "return redis.call('SET', KEYS[1], ARGV[1], 'PX', 10000)",
+      "local a = redis.call('TIME') "
+      "repeat local b = redis.call('TIME') until (b[1] - a[1]) * 1000000 + b[2] - a[2] > 20000 return 'slow'",
   };
 
   test::TestLoop run_;

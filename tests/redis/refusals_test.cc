@@ -71,6 +71,8 @@ TEST(AclRules, are_of_the_prefix_and_of_the_database) {
   EXPECT_THAT(rules, HasSubstr("~shop:* &shop:to:* "));
   EXPECT_THAT(rules, HasSubstr("+select"));
   EXPECT_THAT(acl_rules({}), Not(HasSubstr("+select")));
+  EXPECT_THAT(acl_rules({}), Not(HasSubstr("+cluster")));
+  EXPECT_THAT(acl_rules({.cluster = {{"r1", 6379}}}), HasSubstr("+asking +cluster|slots +del"));
 }
 
 /// As versions of Redis say it.
@@ -116,7 +118,7 @@ TEST(Refusals, are_told_in_one_line_with_what_grants_them) {
             "+time");
   Refusals renamed;
   renamed.note("evalsha", "ERR unknown command 'EVALSHA'");
-  EXPECT_EQ(renamed.text({}), "it has no command named EVALSHA");
+  EXPECT_EQ(renamed.text({}), "it has no command named EVALSHA: it is too old, or rename-command took it away");
 }
 
 class RefusalsTest : public RedisFixture {
@@ -229,7 +231,7 @@ TEST_F(RefusalsTest, of_one_way_of_messages_are_enough) {
 
 TEST_F(RefusalsTest, of_channels_that_come_later_are_noticed) {
   open(server_.port());
-  ASSERT_TRUE(run_.run_until([&] { return redis_->hears(); }));
+  ASSERT_TRUE(run_.run_until([&] { return redis_->subscribed(); }));
   may("resetchannels");
   ASSERT_TRUE(run_.run_until([&] { return !redis_->messages_come(); }));
   EXPECT_THAT(messages_come_, ElementsAre(false));
@@ -275,7 +277,7 @@ TEST_F(RefusalsTest, need_no_more_than_the_rules_of_the_docs) {
   };
   set({});
   open(server_.port());
-  ASSERT_TRUE(run_.run_until([&] { return redis_->up() && redis_->hears(); }));
+  ASSERT_TRUE(run_.run_until([&] { return redis_->up() && redis_->subscribed(); }));
   EXPECT_THAT(notices_, IsEmpty());
   redis_->publish_to_all("github line");
   EXPECT_TRUE(run_.run_until([&] { return !messages_.empty(); }));

@@ -123,7 +123,7 @@ TEST_F(WhenDownTest, with_refuse_requests_are_refused) {
 
 TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
   const LimitConfig window{.kind = SlidingWindowConfig{.max = 10, .interval = 20s}, .name = "sliding"};
-  config_.timeout = 1s;  // afterwards nobody is to be alone for a stall of this machine
+  config_.timeout = 1s;  // afterwards no process is to be alone for a stall of this machine
   const auto a = make({window}), b = make({window});
   ASSERT_TRUE(all_up(a, b));
   a->arrive(2);

@@ -16,12 +16,12 @@ Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, c
 
 void Mailbox::close() {
   session_.close();
-  set_hears(false);
+  set_subscribed(false);
 }
 
 /// One SUBSCRIBE for each channel: each is answered on its own.
 void Mailbox::on_ready() {
-  subscribed_ = 0;
+  channels_subscribed_ = 0;
   for (const auto& channel : channels_) session_.send({.command = command({"SUBSCRIBE", channel})});
 }
 
@@ -31,16 +31,16 @@ void Mailbox::on_reply(Call, const Outcome& outcome) {
     return events_.on_subscribe_failed(outcome.error());
   }
   session_.works();
-  if (++subscribed_ == channels_.size()) set_hears(true);
+  if (++channels_subscribed_ == channels_.size()) set_subscribed(true);
 }
 
 void Mailbox::on_ended(const Failure&, std::deque<Call>) {
   session_.dial_later();
-  set_hears(false);
+  set_subscribed(false);
 }
 
-void Mailbox::set_hears(bool hears) {
-  if (std::exchange(hears_, hears) != hears) events_.on_hears(hears);
+void Mailbox::set_subscribed(bool subscribed) {
+  if (std::exchange(subscribed_, subscribed) != subscribed) events_.on_subscribed(subscribed);
 }
 
 }  // namespace penstock::redis

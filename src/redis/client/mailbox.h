@@ -13,13 +13,13 @@
 
 namespace penstock::redis {
 
-/// Called from the loop, and on_hears() also from inside close().
+/// Called from the loop, and on_subscribed() also from inside close().
 class MailboxEvents {
  public:
   virtual void on_message(std::string_view payload) = 0;
   /// The host name led to these addresses, one of which is dialled next.
-  virtual void on_found(const loop::Addresses& addresses) = 0;
-  virtual void on_hears(bool hears) = 0;
+  virtual void on_found(const std::vector<Endpoint>& there) = 0;
+  virtual void on_subscribed(bool subscribed) = 0;
   virtual void on_subscribe_failed(const Failure& why) = 0;
 
  protected:
@@ -33,15 +33,15 @@ class Mailbox final : SessionEvents {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Neither may be called from inside `on_message`.
-  void open() { session_.dial(); }
+  /// Neither may be called from inside `on_message`. At `place` is the Redis that scripts are called at.
+  void open(const Place& place) { session_.dial_only(place); }
   void close();
   /// True: everything published from now on arrives, unless this connection ends.
-  bool hears() const { return hears_; }
+  bool subscribed() const { return subscribed_; }
 
  private:
-  void set_hears(bool hears);
-  void on_found(const loop::Addresses& addresses) override { events_.on_found(addresses); }
+  void set_subscribed(bool subscribed);
+  void on_found(const std::vector<Endpoint>& there) override { events_.on_found(there); }
   void on_ready() override;
   void on_reply(Call call, const Outcome& outcome) override;
   void on_message(std::string_view payload) override { events_.on_message(payload); }
@@ -49,8 +49,8 @@ class Mailbox final : SessionEvents {
 
   const std::vector<std::string> channels_;
   MailboxEvents& events_;
-  std::size_t subscribed_ = 0;  // channels subscribed to so far
-  bool hears_ = false;
+  std::size_t channels_subscribed_ = 0;  // so far
+  bool subscribed_ = false;
   Session session_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Redis allows our user to do, as far as the connection for calls and the one for messages have found out, and
-// which news of that are still to be told. Pure. Only for redis.cc.
+// which news of that are still to be reported. Pure. Only for redis.cc.
 #pragma once
 
 #include <optional>
@@ -31,14 +31,14 @@ class Rights {
   };
   /// What has changed since the last call. There is none before both connections were tried.
   News take_news();
-  /// Whoever asks now knows whether messages come.
-  void messages_told() { told_that_they_come_ = messages_come(); }
+  /// Whether messages come was reported by other means.
+  void messages_reported() { reported_that_they_come_ = messages_come(); }
 
  private:
-  Refusals refused_, unheard_;        // by the connection for calls; by the one for messages
-  std::optional<bool> subscribed_;    // nothing: not tried yet
-  Refusals told_;                     // what the last news said
-  bool told_that_they_come_ = false;  // likewise
+  Refusals refused_, subscribe_refused_;  // by the connection for calls; by the one for messages
+  std::optional<bool> subscribed_;        // nothing: not tried yet
+  Refusals reported_;                     // by the last news
+  bool reported_that_they_come_ = false;  // likewise
 };
 
 }  // namespace penstock::redis

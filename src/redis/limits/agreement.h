@@ -17,28 +17,28 @@ class Agreement {
  public:
   enum class News : std::uint8_t { none, differ, agree };
 
-  /// To be called about once a second while the upstream is used. `other`: the limits told by a process that has other
-  /// ones; empty: no process does.
-  News heard(flow::Time now, std::string_view other) {
-    const bool was_silent = now - std::exchange(heard_at_, now) > kSilence;
+  /// To be called about once a second while the upstream is used. `other`: the limits reported by a process that has
+  /// other ones; empty: no process does.
+  News update(flow::Time now, std::string_view other) {
+    const bool was_silent = now - std::exchange(updated_at_, now) > kSilence;
     if (other.empty()) {
       since_.reset();
-      return std::exchange(told_, false) ? News::agree : News::none;
+      return std::exchange(reported_, false) ? News::agree : News::none;
     }
     if (!since_ || was_silent) since_ = now;
-    if (told_ || now - *since_ < kLasts) return News::none;
-    told_ = true;
+    if (reported_ || now - *since_ < kLasts) return News::none;
+    reported_ = true;
     return News::differ;
   }
   /// As last reported. Of an upstream that is not used nothing is known, hence false.
-  bool differs(flow::Time now) const { return told_ && now - heard_at_ <= kSilence; }
+  bool differs(flow::Time now) const { return reported_ && now - updated_at_ <= kSilence; }
 
  private:
   static constexpr flow::Time kLasts = 10'000'000, kSilence = 4'000'000;
 
   std::optional<flow::Time> since_;  // when the limits began to differ
-  flow::Time heard_at_ = 0;
-  bool told_ = false;
+  flow::Time updated_at_ = 0;
+  bool reported_ = false;
 };
 
 }  // namespace penstock::redis

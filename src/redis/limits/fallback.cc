@@ -39,8 +39,7 @@ void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
 WhenDown Fallback::rule() const {
   const WhenDown configured = calls_.when_down();
   if (calls_.shared().starting()) return WhenDown::wait;
-  const bool recovering = calls_.standing() == UpstreamCalls::Standing::recovering;
-  return recovering && configured == WhenDown::share ? WhenDown::wait : configured;
+  return recovering(calls_) && (holds_ || configured == WhenDown::share) ? WhenDown::wait : configured;
 }
 
 void Fallback::note_left(const BookReply& reply, std::string_view group, std::int64_t taken) {

@@ -33,6 +33,8 @@ class Fallback {
   /// From now on the limits are kept by this process's part. Only for `share`: by the other rules nothing leaves
   /// without Redis, or everything.
   void divide();
+  /// Whether requests wait while this process recovers, by any rule.
+  void hold_until_told(bool holds) { holds_ = holds; }
   /// How many flights may go on without a lease.
   std::int64_t permits_left(flow::LimitIndex semaphore) const;
 
@@ -44,6 +46,7 @@ class Fallback {
   Semaphores& semaphores_;
   const Fleet& fleet_;
   const std::vector<LimitConfig>& limits_;
+  bool holds_ = false;
   int parts_;  // into which limits are divided
 };
 

@@ -40,6 +40,9 @@ class Fleet {
     }
   }
 
+  /// So many used the upstream when another Redis kept its limits.
+  void expect(int processes, flow::Time now) { alive_ = processes, counted_at_ = now; }
+
   /// How many processes use the upstream.
   int alive() const { return alive_; }
   /// The same, taken as true for a while after it was told; 0: any process may have come since.

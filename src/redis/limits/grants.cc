@@ -11,9 +11,9 @@ using flow::Time;
 using Scope = Booking::Scope;
 using Stop = Booking::Stop;
 
-Grants::Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DeparturesTold& told,
+Grants::Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DepartureReports& reports,
                Semaphores& semaphores)
-    : calls_(calls), shadow_(shadow), kept_(kept), told_(told), semaphores_(semaphores) {}
+    : calls_(calls), shadow_(shadow), kept_(kept), reports_(reports), semaphores_(semaphores) {}
 
 void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking) {
   booking.clear();
@@ -29,7 +29,7 @@ void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking
                                                         .epoch = asking.epoch,
                                                         .in_redis = at});
     shadow_.book(asking.group, departure);
-    if (last > calls_.clock().to_loop(at) + flow::kOnTime) told_.move(asking.group, departure);
+    if (last > calls_.clock().to_loop(at) + flow::kOnTime) reports_.move(asking.group, departure);
     shadow_.recent().add(reply.now, asking.weight);
   }
   booking.stop = reply.stop.value_or(Stop::turn);
@@ -55,7 +55,7 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
 void Grants::decline(const Asking& asking, std::int64_t at, Booking& booking) {
   booking.scope = Scope::group;
   booking.ask_again = calls_.now();
-  if (asking.weight > 0 && calls_.connected()) told_.give_back(asking.group, at, asking.weight, asking.epoch);
+  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.group, at, asking.weight, asking.epoch);
   semaphores_.ended(asking.group);
 }
 
@@ -70,7 +70,7 @@ void Grants::ask_in_time(Booking& booking) const {
 void Grants::take_back(const Asking& asking, const BookReply& reply) {
   if (asking.weight == 0) return;  // it took only permits, and these are spare already
   for (auto last = reply.departures.rbegin(); last != reply.departures.rend(); ++last) {
-    told_.give_back(asking.group, last->at, asking.weight, asking.epoch);
+    reports_.give_back(asking.group, last->at, asking.weight, asking.epoch);
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "flow/limiter.h"
 #include "redis/limits/book_reply.h"
-#include "redis/limits/departures_told.h"
+#include "redis/limits/departure_reports.h"
 #include "redis/limits/kept_limits.h"
 #include "redis/limits/pending_asks.h"
 #include "redis/limits/semaphores.h"
@@ -17,7 +17,8 @@ namespace penstock::redis {
 class Grants {
  public:
   /// All must outlive this.
-  Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DeparturesTold& told, Semaphores& semaphores);
+  Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DepartureReports& reports,
+         Semaphores& semaphores);
 
   /// To be called first with each reply, with its limits named.
   void take_permits(const Asking& asking, const BookReply& reply);
@@ -36,7 +37,7 @@ class Grants {
   const UpstreamCalls& calls_;
   Shadow& shadow_;
   KeptLimits& kept_;
-  DeparturesTold& told_;
+  DepartureReports& reports_;
   Semaphores& semaphores_;
 };
 

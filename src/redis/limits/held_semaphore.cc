@@ -37,11 +37,11 @@ void HeldSemaphore::learn(const PermitReply& reply, Time sent, Time now) {
   permits.granted(reply.granted);
   const std::int64_t more = permits.held() - before;
   if (more > 0) raised = now, in_line = std::max<std::int64_t>(0, in_line - more);
-  const bool loss_counts = permits.told_after_loss(sent);
+  const bool loss_counts = permits.sent_after_loss(sent);
   permits.renewed(sent, now, reply.lost);
   if (loss_counts) adopted.answered(sent, permits);
   foreign_since = 0;
-  if (reply.sharers > 0 || sent > share_told) sharers = reply.sharers;
+  if (reply.sharers > 0 || sent > sharers_updated_at) sharers = reply.sharers;
   called |= reply.look < 0;
   look_at = reply.look > 0 ? now + reply.look : 0;
 }

@@ -70,16 +70,16 @@ class AsksTold {
  public:
   void begin() { ++count_; }
   void end() {
-    if (--count_ == 0) other_told_ = false;
+    if (--count_ == 0) superseded_ = false;
   }
   bool any() const { return count_ > 0; }
-  /// Something is told beside them.
-  void tell() { other_told_ |= count_ > 0; }
-  bool other_told() const { return other_told_; }
+  /// Something newer is sent to Redis while they are under way.
+  void supersede() { superseded_ |= count_ > 0; }
+  bool superseded() const { return superseded_; }
 
  private:
   std::size_t count_ = 0;
-  bool other_told_ = false;
+  bool superseded_ = false;
 };
 
 struct HeldSemaphore {
@@ -98,12 +98,12 @@ struct HeldSemaphore {
   bool called = false;                                      ///< permits are kept for this process
 
   // As Redis told.
-  std::int64_t sharers = 0;      ///< 0: no other process waits
-  flow::Time share_told = 0;     ///< when a message last told `sharers`
-  flow::Time raised = 0;         ///< when permits were last granted
-  flow::Time look_at = 0;        ///< when to look for others' sake; 0: never
-  flow::Time opens_at = 0;       ///< when a young generation grants; 0: it grants already
-  flow::Time foreign_since = 0;  ///< since when its value is foreign; 0: it is not
+  std::int64_t sharers = 0;           ///< 0: no other process waits
+  flow::Time sharers_updated_at = 0;  ///< when a message last told `sharers`
+  flow::Time raised = 0;              ///< when permits were last granted
+  flow::Time look_at = 0;             ///< when to look for others' sake; 0: never
+  flow::Time opens_at = 0;            ///< when a young generation grants; 0: it grants already
+  flow::Time foreign_since = 0;       ///< since when its value is foreign; 0: it is not
 
   // What Redis is to be told.
   bool listed = false;     ///< it is seen to at the end of the iteration

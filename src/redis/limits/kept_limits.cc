@@ -20,9 +20,7 @@ KeptLimits::KeptLimits(const UpstreamCalls& calls, Shadow& shadow, const Quarant
 void KeptLimits::change() {
   const auto is_own = [](const LimitConfig& limit) { return !limit.shared; };
   own_ = std::ranges::any_of(limits_, is_own);
-  own_semaphore_ = std::ranges::any_of(limits_, [&](const LimitConfig& limit) {
-    return is_own(limit) && std::holds_alternative<SemaphoreConfig>(limit.kind);
-  });
+  waited_for_.clear();
 }
 
 bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
@@ -42,7 +40,10 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   asking.count = 1;
   const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
   shadow_.all().look(now, asking.ask(), booking, {.counts = counts, .departures = reserved_, .units = reserved_units_});
-  if (booking.departures.empty()) return false;
+  if (booking.departures.empty()) {
+    note_wait(now, asking, booking);
+    return false;
+  }
   const flow::Departure first = booking.departures.front();
   booking.clear();
   asking.base = shadow_.remembered(first.at);
@@ -56,6 +57,18 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   booking.not_before = first.at;
   booking.ask_again = first.at - calls_.clock().round_trip();
   return false;
+}
+
+/// A lane that waits only because of what is reserved would not hear of a landing. Tunnels wait in no line.
+void KeptLimits::note_wait(Time now, const Asking& asking, Booking& booking) {
+  if (booking.stop != Booking::Stop::permit || booking.scope != Scope::upstream || reserved_ == 0) return;
+  if (asking.weight == 0) {
+    booking.stop = Booking::Stop::turn;
+    booking.ask_again = now + calls_.clock().round_trip();
+    return;
+  }
+  const bool noted = std::ranges::find(waited_for_, booking.limited_by) != waited_for_.end();
+  if (!noted) waited_for_.push_back(booking.limited_by);
 }
 
 /// Whether this process keeps a limit by itself, as far as that ask is concerned.
@@ -77,7 +90,11 @@ bool KeptLimits::still_allow(const Asking& asking, Time& at) const {
 void KeptLimits::release(const Asking& asking) {
   if (!asking.reserved) return;
   --reserved_, reserved_units_ -= asking.weight;
-  permit_freed_ = own_semaphore_;
+  released_ = true;
+}
+
+std::vector<LimitIndex> KeptLimits::freed() {
+  return std::exchange(released_, false) ? waited_for_ : std::vector<LimitIndex>();
 }
 
 Scope KeptLimits::scope_of(LimitIndex limit) const {

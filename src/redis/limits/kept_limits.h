@@ -36,10 +36,12 @@ class KeptLimits {
   bool still_allow(const Asking& asking, flow::Time& at) const;
   /// To be called once for each ask that reserve() allowed.
   void release(const Asking& asking);
-  /// True once after a permit kept in this process may have become free: waiting lanes may ask again.
-  bool permit_freed() { return std::exchange(permit_freed_, false); }
+  /// To be called once an ask has its answer. Semaphores of the upstream for which a lane has had to wait because of
+  /// what was reserved, if something is reserved no longer.
+  std::vector<flow::LimitIndex> freed();
 
  private:
+  void note_wait(flow::Time now, const Asking& asking, flow::Booking& booking);
   bool keeps(const Asking& asking, flow::LimitIndex limit) const;
   flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
 
@@ -47,9 +49,9 @@ class KeptLimits {
   Shadow& shadow_;
   const Quarantine& quarantine_;
   const std::vector<LimitConfig>& limits_;
-  bool own_ = false;            // some limits are not shared
-  bool own_semaphore_ = false;  // one of these is a semaphore
-  bool permit_freed_ = false;
+  bool own_ = false;  // some limits are not shared
+  bool released_ = false;
+  std::vector<flow::LimitIndex> waited_for_;  // semaphores, since the last change
   std::int64_t reserved_ = 0, reserved_units_ = 0;
 };
 

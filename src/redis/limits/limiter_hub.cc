@@ -3,6 +3,7 @@
 #include "redis/limits/limiter_hub.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "redis/limits/pausing_limiter.h"
@@ -18,20 +19,50 @@ constexpr std::int64_t kBetweenReturns = 500;
 }  // namespace
 
 LimiterHub::LimiterHub(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, HubWatch watch,
-                       NoticeSink notices, Network& network)
+                       NoticeSink notices, Network& network, std::string process_name)
     : watch_(std::move(watch)),
       standing_(loop, [this] { count_standing(); }),
       ticker_(loop, [this] { tick(); }),
+      looks_(loop),
       shared_(loop, resolver, config, static_cast<RedisEvents&>(*this), watch_.on_processes, std::move(notices),
-              network) {
+              network, std::move(process_name)) {
   ticker_.start(loop.now() + kTick);
 }
 
 LimiterHub::~LimiterHub() = default;
 
+Handover take_over(std::unique_ptr<flow::Limiter> former) {
+  Handover left;
+  if (auto* const shared = dynamic_cast<SharedLimiter*>(former.get())) {
+    left = {.shadow = std::move(shared->shadow_),
+            .memory = nullptr,
+            .redis = shared->recovery_.known_to(),
+            .from = Handover::From::shared_limits};
+  } else if (auto* const pausing = dynamic_cast<PausingLimiter*>(former.get())) {
+    left.memory = pausing->release();
+  } else if (auto* const local = dynamic_cast<flow::LocalLimiter*>(former.get())) {
+    left.memory.reset(local);
+    std::ignore = former.release();
+  }
+  if (left.memory) left.from = Handover::From::own_limits;
+  return left;
+}
+
+std::unique_ptr<flow::LocalLimiter> make_local_limiter(const loop::Loop& loop, const std::vector<LimitConfig>& limits,
+                                                       std::unique_ptr<flow::Limiter> former) {
+  const auto now = loop.now();
+  Handover left = take_over(std::move(former));
+  auto memory = left.shadow ? left.shadow->release(now) : std::move(left.memory);
+  if (!memory) return std::make_unique<flow::LocalLimiter>(limits, flow::instant_at_zero(loop.wall(), now));
+  memory->change(now, limits);
+  return memory;
+}
+
 std::unique_ptr<flow::Limiter> LimiterHub::make_limiter(const std::string& name, const std::vector<LimitConfig>& limits,
-                                                        flow::LimiterEvents& events) {
-  auto limiter = std::make_unique<SharedLimiter>(shared_, static_cast<LimiterOwner&>(*this), name, limits, events);
+                                                        flow::LimiterEvents& events,
+                                                        std::unique_ptr<flow::Limiter> former) {
+  auto limiter = std::make_unique<SharedLimiter>(shared_, static_cast<LimiterOwner&>(*this), name, limits, events,
+                                                 take_over(std::move(former)));
   limiters_[name] = limiter.get();
   shared_.say_divided();
   standing_changed();
@@ -40,10 +71,20 @@ std::unique_ptr<flow::Limiter> LimiterHub::make_limiter(const std::string& name,
 
 std::unique_ptr<flow::Limiter> LimiterHub::make_pausing_limiter(const std::string& name,
                                                                 const std::vector<LimitConfig>& limits,
-                                                                flow::LimiterEvents& events) {
-  auto limiter = std::make_unique<PausingLimiter>(shared_, static_cast<LimiterOwner&>(*this), name, limits, events);
+                                                                flow::LimiterEvents& events,
+                                                                std::unique_ptr<flow::Limiter> former) {
+  auto limiter = std::make_unique<PausingLimiter>(shared_, static_cast<LimiterOwner&>(*this), name, events,
+                                                  make_local_limiter(shared_.loop(), limits, std::move(former)));
   pausing_[name] = limiter.get();
   return limiter;
+}
+
+bool LimiterHub::keeps(const std::string& name, const flow::Limiter& limiter, bool shared) const {
+  const auto is_in = [&](const auto& all) {
+    const auto known = all.find(name);
+    return known != all.end() && known->second == &limiter;
+  };
+  return shared ? is_in(limiters_) : is_in(pausing_);
 }
 
 /// Another limiter of the same name may have come in its place.
@@ -58,8 +99,14 @@ void LimiterHub::unregister(const std::string& name, const flow::Limiter& limite
 }
 
 void LimiterHub::count_standing() {
-  const bool degraded = std::ranges::any_of(limiters_, [](const auto& limiter) { return limiter.second->degraded(); });
+  const bool degraded =
+      std::ranges::any_of(limiters_, [](const auto& limiter) { return limiter.second->recovery().degraded(); });
   if (std::exchange(degraded_, degraded) != degraded && watch_.on_degraded) watch_.on_degraded(degraded);
+}
+
+bool LimiterHub::degraded(const std::string& upstream) const {
+  const auto known = limiters_.find(upstream);
+  return known != limiters_.end() && known->second->recovery().degraded();
 }
 
 std::vector<std::string> LimiterHub::limits_differ() const {
@@ -82,13 +129,23 @@ void LimiterHub::for_each_limiter(Use use) {
   }
 }
 
-void LimiterHub::on_found(const loop::Addresses& addresses) {
-  if (watch_.on_found) watch_.on_found(addresses);
+void LimiterHub::look(std::function<void()> seen) {
+  const auto ask_all = [this](const std::function<void()>& told) {
+    std::size_t asked = 0;
+    const auto now = shared_.loop().now();
+    for (const auto& [name, limiter] : limiters_) asked += limiter->reader()->look(now, told) ? 1 : 0;
+    return asked;
+  };
+  looks_.begin(ask_all, std::move(seen));
+}
+
+void LimiterHub::on_found(const std::vector<Endpoint>& there) {
+  if (watch_.on_found) watch_.on_found(there);
 }
 
 void LimiterHub::on_up() {
   const bool were_starting = shared_.starting();
-  if (watch_.on_up) watch_.on_up(true);
+  if (watch_.on_up) watch_.on_up(up());
   shared_.came_up();
   call_limiters_back(were_starting);
 }
@@ -118,8 +175,14 @@ void LimiterHub::call_limiters_back(bool at_once) {
 }
 
 void LimiterHub::on_down() {
-  if (watch_.on_up) watch_.on_up(false);
-  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().redis_down(); });
+  if (watch_.on_up) watch_.on_up(up());
+  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().redis_changed(); });
+}
+
+/// Also the first time that it is known where keys are.
+void LimiterHub::on_moved() {
+  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().redis_moved(); });
+  if (watch_.on_up) watch_.on_up(up());
 }
 
 /// "<upstream> <what> …"
@@ -131,13 +194,13 @@ void LimiterHub::on_message(std::string_view payload) {
   if (const auto known = pausing_.find(name); known != pausing_.end()) known->second->message(words);
 }
 
-void LimiterHub::on_hears(bool hears) {
-  for_each_limiter([hears](SharedLimiter& limiter) { limiter.hears(hears); });
+void LimiterHub::on_subscribed(bool subscribed) {
+  for_each_limiter([subscribed](SharedLimiter& limiter) { limiter.set_subscribed(subscribed); });
 }
 
 void LimiterHub::on_messages(bool come) {
   if (come) return call_limiters_back(false);
-  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().messages_gone(); });
+  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().redis_changed(); });
 }
 
 void LimiterHub::on_round_trip(std::int64_t microseconds) {
@@ -158,7 +221,7 @@ void LimiterHub::tick() {
     limiter->recovery().tick(now);
     in_use |= limiter->recovery().in_use(now);
   }
-  shared_.redis().tick(in_use);
+  shared_.servers().tick(in_use);
   shared_.say_present();
   ticker_.start(now + kTick);
 }

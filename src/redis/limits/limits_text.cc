@@ -93,16 +93,16 @@ std::string hash_of(const std::vector<LimitConfig>& limits) {
   return {digits.data(), kHashDigits};
 }
 
-std::string told_of(const std::vector<LimitConfig>& limits) {
+std::string make_limits_report(const std::vector<LimitConfig>& limits) {
   static const std::string kPlace = place_of_this_process();
   return hash_of(limits) + " " + kPlace + " " + text_of(limits);
 }
 
-std::string told_to_people(std::string_view told) {
+std::string describe_limits_report(std::string_view report) {
   constexpr std::size_t kLongestPlace = 200, kLongestText = 1000;
-  const auto word = [&told](std::size_t longest, bool is_last) {
-    const std::string_view text = told.substr(0, is_last ? std::string_view::npos : told.find(' '));
-    told.remove_prefix(std::min(text.size() + 1, told.size()));
+  const auto word = [&report](std::size_t longest, bool is_last) {
+    const std::string_view text = report.substr(0, is_last ? std::string_view::npos : report.find(' '));
+    report.remove_prefix(std::min(text.size() + 1, report.size()));
     return std::string(text.substr(0, longest));
   };
   word(0, false);  // skip the hash

@@ -15,11 +15,11 @@ namespace penstock::redis {
 /// refuses is left out: processes may differ in that.
 std::string text_of(const std::vector<LimitConfig>& limits);
 
-/// "<hash> <host/pid> <text>": what a process tells about its limits. The hash alone is `hash_of`.
-std::string told_of(const std::vector<LimitConfig>& limits);
-/// What another process has told so, for people: "host/4711 has pacer { … }". The input is not trusted; the result is
+/// "<hash> <host/pid> <text>": what a process reports of its limits. The hash alone is `hash_of`.
+std::string make_limits_report(const std::vector<LimitConfig>& limits);
+/// The report of another process, for a notice: "host/4711 has pacer { … }". The input is not trusted; the result is
 /// one line of plain text whatever it is.
-std::string told_to_people(std::string_view told);
+std::string describe_limits_report(std::string_view report);
 /// Hash of the shared limits: the same if no parameter differs, and almost surely different otherwise.
 std::string hash_of(const std::vector<LimitConfig>& limits);
 /// A number of a configuration, as people and Lua read it, e.g. 0.5 or 100000.

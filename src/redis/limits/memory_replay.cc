@@ -46,7 +46,7 @@ std::vector<MemoryReplay::State> MemoryReplay::states(std::uint64_t& telling) co
 /// in that head, and nothing of what is being told is.
 std::string MemoryReplay::lately() {
   const std::int64_t told = shadow_.recent().tell();
-  const std::string& generation = calls_.generation();
+  const std::string& generation = calls_.memory().generation();
   const auto mark = generation.rfind('~');
   std::int64_t found = 0;
   if (mark != std::string::npos) std::from_chars(&generation[mark] + 1, &generation.back() + 1, found);

@@ -31,6 +31,8 @@ class MemoryReplay {
   /// Redis has lost its memory: everything is unknown to it that was booked in this generation.
   void all_is_lost(const std::string& generation);
   bool has_unknown() const { return shadow_.has_unknown(); }
+  /// The generation in which what is remembered was booked; empty: none is known.
+  const std::string& booked_in() const { return booked_in_.empty() ? calls_.memory().generation() : booked_in_; }
   /// `afterwards`: of a process that may have handed in before; `last`: of one that has not, and then has.
   void start(ScriptArgs::Replay what);
 

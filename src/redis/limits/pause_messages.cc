@@ -28,7 +28,7 @@ bool PauseMessages::call(const std::string& hash, Time length, Call::Done done) 
   const std::string key = shared_.config().prefix + ":{" + upstream_ + "}:probe:" + hash;
   const std::string span = std::to_string(length);
   const std::array<std::string_view, 1> keys{key};
-  const std::array<std::string_view, 2> arguments{shared_.who(), span};
+  const std::array<std::string_view, 2> arguments{shared_.process_name(), span};
   return shared_.call(Script::probe, keys, arguments, std::move(done));
 }
 
@@ -57,20 +57,20 @@ void PauseMessages::end_probe(std::string_view group, bool opened) {
 }
 
 void PauseMessages::publish(std::string_view word, std::string_view rest) {
-  shared_.redis().publish_to_all(upstream_ + " " + std::string(word) + std::string(rest));
+  shared_.publish_to_all(upstream_ + " " + std::string(word) + std::string(rest));
 }
 
 void PauseMessages::tell(std::string_view scope, Time length) {
-  publish(kPauseOf, told_pause(scope, length, shared_.who()));
+  publish(kPauseOf, pause_message(scope, length, shared_.process_name()));
 }
 
 void PauseMessages::tell_begun(std::string_view group, Time length) {
-  publish(kPauseWord, told_pause(pause_name(hash_, group), length, shared_.who()));
+  publish(kPauseWord, pause_message(pause_name(hash_, group), length, shared_.process_name()));
 }
 
 void PauseMessages::tell_shortened(Time length) {
-  told_.shorten(shared_.loop().now() + length);
-  publish(kShorten, std::string(shared_.who()) + " " + std::to_string(length));
+  announced_.shorten(shared_.loop().now() + length);
+  publish(kShorten, std::string(shared_.process_name()) + " " + std::to_string(length));
 }
 
 void PauseMessages::message(std::string_view words) {
@@ -81,9 +81,9 @@ void PauseMessages::message(std::string_view words) {
 }
 
 bool PauseMessages::answer(std::string_view group, flow::Booking& booking) {
-  if (told_.empty()) return false;
-  const auto of_all = told_.take(kWholeUpstream);
-  const auto until = of_all || group.empty() ? of_all : told_.take(GroupKey(hash_, group));
+  if (announced_.empty()) return false;
+  const auto of_all = announced_.take(kWholeUpstream);
+  const auto until = of_all || group.empty() ? of_all : announced_.take(GroupKey(hash_, group));
   if (!until) return false;
   booking.scope = of_all ? flow::Booking::Scope::upstream : flow::Booking::Scope::group;
   booking.limited_by = flow::kPause;
@@ -92,29 +92,29 @@ bool PauseMessages::answer(std::string_view group, flow::Booking& booking) {
 }
 
 void PauseMessages::opened(std::string_view hash) {
-  told_.take(hash);
+  announced_.take(hash);
   if (const auto group = elsewhere_.take(hash)) events_.heard({What::opened, *group});
 }
 
 /// The process that tells it has a gate already. Its own message may have been long on its way, and the pause be over.
 void PauseMessages::paused(std::string_view words) {
-  const auto told = read_told_pause(words);
+  const auto read = read_pause(words);
   const Time now = shared_.loop().now();
-  if (told && told->by != shared_.who()) told_.note(now, told->whom, now + told->length);
+  if (read && read->sender != shared_.process_name()) announced_.note(now, read->target, now + read->length);
 }
 
 void PauseMessages::scope_paused(std::string_view words) {
-  const auto told = read_told_pause(words);
-  if (!told || told->whom.empty() || told->by == shared_.who()) return;
-  events_.heard({What::begun, told->whom, shared_.loop().now() + told->length});
+  const auto read = read_pause(words);
+  if (!read || read->target.empty() || read->sender == shared_.process_name()) return;
+  events_.heard({What::begun, read->target, shared_.loop().now() + read->length});
 }
 
 /// The process that tells it has done so already, and may have begun another pause since.
 void PauseMessages::shortened(std::string_view words) {
-  const auto told = read_told_length(words);
-  if (!told || told->whom == shared_.who()) return;
-  told_.shorten(shared_.loop().now() + told->length);
-  events_.heard({What::shortened, {}, shared_.loop().now() + told->length});
+  const auto read = read_pause_length(words);
+  if (!read || read->target == shared_.process_name()) return;
+  announced_.shorten(shared_.loop().now() + read->length);
+  events_.heard({What::shortened, {}, shared_.loop().now() + read->length});
 }
 
 }  // namespace penstock::redis

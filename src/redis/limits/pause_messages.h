@@ -11,9 +11,9 @@
 #include "base/weak_self.h"
 #include "flow/group_hash.h"
 #include "flow/limiter.h"
+#include "redis/limits/announced_pauses.h"
 #include "redis/limits/probed_elsewhere.h"
 #include "redis/limits/shared_redis.h"
-#include "redis/limits/told_pauses.h"
 
 namespace penstock::redis {
 
@@ -32,8 +32,8 @@ class PauseMessages final : public flow::PauseSharing {
   /// Another process told of a pause of the upstream, or of that group. It is answered once, also after its end: so
   /// that this process, too, has its gate, and not all that arrive then leave beside another's probe.
   bool answer(std::string_view group, flow::Booking& booking);
-  /// "opened <group's hash, or ->", "pause <that> <microseconds> <by>", "pause-of <scope> <microseconds> <by>" and
-  /// "shorten <who> <microseconds>", from any process, this one included. Other messages are ignored.
+  /// "opened <group's hash, or ->", "pause <that> <microseconds> <sender>", "pause-of <scope> <microseconds> <sender>"
+  /// and "shorten <sender> <microseconds>", from any process, this one included. Other messages are ignored.
   void message(std::string_view words);
 
  private:
@@ -49,7 +49,7 @@ class PauseMessages final : public flow::PauseSharing {
   flow::LimiterEvents& events_;
   const flow::GroupHash hash_;
   ProbedElsewhere elsewhere_;
-  ToldPauses told_;
+  AnnouncedPauses announced_;
   base::WeakSelf<PauseMessages> self_{this};
 };
 

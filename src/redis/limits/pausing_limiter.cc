@@ -3,20 +3,24 @@
 #include "redis/limits/pausing_limiter.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::redis {
 
 using flow::Time;
 using Scope = flow::Booking::Scope;
 
-PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name,
-                               const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)
+PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, flow::LimiterEvents& events,
+                               std::unique_ptr<flow::LocalLimiter> local)
     : shared_(shared),
       owner_(owner),
       name_(std::move(name)),
       pauses_(shared, name_),
       messages_(shared, name_, events),
-      local_(limits, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())) {}
+      local_(std::move(local)) {
+  const Time now = shared.loop().now();
+  local_->shorten_pauses(now, now);
+}
 
 PausingLimiter::~PausingLimiter() { owner_.unregister(name_, *this); }
 
@@ -24,7 +28,7 @@ bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking)
   if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   const Time own = pauses_.of_group(ask.group), whole = pauses_.of_upstream();
   const Time until = std::max(own, whole);
-  if (until <= now || ask.weight == 0) return local_.ask(now, ask, booking);
+  if (until <= now || ask.weight == 0) return local_->ask(now, ask, booking);
   booking.scope = whole >= own ? Scope::upstream : Scope::group;
   booking.limited_by = flow::kPause;
   booking.ask_again = booking.not_before = until;
@@ -32,12 +36,12 @@ bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking)
 }
 
 Time PausingLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  return std::max({local_.ahead(now, group, units, others), pauses_.of_upstream(), pauses_.of_group(group)});
+  return std::max({local_->ahead(now, group, units, others), pauses_.of_upstream(), pauses_.of_group(group)});
 }
 
 bool PausingLimiter::has_room_for(std::string_view group) const {
-  const bool room = pauses_.groups() < flow::kMostGroups && local_.has_room_for(group);
-  return room || pauses_.of_group(group) > 0 || local_.knows(group);
+  const bool room = pauses_.groups() < flow::kMostGroups && local_->has_room_for(group);
+  return room || pauses_.of_group(group) > 0 || local_->knows(group);
 }
 
 void PausingLimiter::message(std::string_view words) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -19,31 +20,32 @@ namespace penstock::redis {
 
 class PausingLimiter final : public flow::Limiter {
  public:
-  PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, const std::vector<LimitConfig>& limits,
-                 flow::LimiterEvents& events);
+  /// `local` keeps the limits; pauses that it has are dropped.
+  PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, flow::LimiterEvents& events,
+                 std::unique_ptr<flow::LocalLimiter> local);
   ~PausingLimiter() override;
   PausingLimiter(const PausingLimiter&) = delete;
   PausingLimiter& operator=(const PausingLimiter&) = delete;
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
-  flow::LimitIndex forbids(int weight) const override { return local_.forbids(weight); }
+  flow::LimitIndex forbids(int weight) const override { return local_->forbids(weight); }
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    local_.give_back(now, group, departure);
+    local_->give_back(now, group, departure);
   }
   void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    local_.refused(now, group, departure);
+    local_->refused(now, group, departure);
   }
   void learned(flow::Time now, std::string_view group, const flow::Departure& departure,
                const flow::Report& report) override {
-    local_.learned(now, group, departure, report);
+    local_->learned(now, group, departure, report);
   }
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
-    return local_.report_late(group, departure, at);
+    return local_->report_late(group, departure, at);
   }
-  bool landed(flow::Time now, std::string_view group) override { return local_.landed(now, group); }
+  bool landed(flow::Time now, std::string_view group) override { return local_->landed(now, group); }
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
-    local_.cancel_wait(now, scope, group);
+    local_->cancel_wait(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     pauses_.extend(now, group, until);
@@ -51,12 +53,16 @@ class PausingLimiter final : public flow::Limiter {
   }
   bool shorten_pauses(flow::Time, flow::Time latest) override { return pauses_.shorten(latest); }
   flow::PauseSharing* pauses_shared() override { return &messages_; }
+  flow::LimitReader* reader() override { return local_->reader(); }
   bool has_room_for(std::string_view group) const override;
-  bool forgettable(flow::Time now) const override { return pauses_.none(now) && local_.forgettable(now); }
-  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_.change(now, limits); }
+  bool forgettable(flow::Time now) const override { return pauses_.none(now) && local_->forgettable(now); }
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_->change(now, limits); }
   void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
-    local_.count_existing(now, group, departures);
+    local_->count_existing(now, group, departures);
   }
+
+  /// Gives up what its limits have counted. Only the destructor may be called afterwards.
+  std::unique_ptr<flow::LocalLimiter> release() { return std::move(local_); }
 
   /// A message about pauses, from any process.
   void message(std::string_view words);
@@ -67,7 +73,7 @@ class PausingLimiter final : public flow::Limiter {
   const std::string name_;
   SharedPauses pauses_;
   PauseMessages messages_;
-  flow::LocalLimiter local_;
+  std::unique_ptr<flow::LocalLimiter> local_;
 };
 
 }  // namespace penstock::redis

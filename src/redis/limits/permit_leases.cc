@@ -43,7 +43,7 @@ bool PermitLeases::has_part(const Entry& entry) const {
 
 std::string PermitLeases::tell(Entry& entry, std::int64_t spare, std::int64_t waiting_besides) {
   HeldSemaphore& of = entry.second;
-  of.asks.tell();
+  of.asks.supersede();
   const Time now = loop_.now();
   Permits::Telling telling{.spare = spare, .besides = waiting_besides, .round_trip = round_trip_};
   if (clock_at_zero_ != 0) telling.sent = clock_at_zero_ + now;
@@ -107,7 +107,7 @@ void PermitLeases::hand_back() {
 void PermitLeases::answered(Entry& entry, const Ask& ask, Time sent, const PermitReply& reply) {
   absence_.answered();
   HeldSemaphore& of = entry.second;
-  const bool in_line = !of.asks.other_told(), gone = is_gone(entry);
+  const bool in_line = !of.asks.superseded(), gone = is_gone(entry);
   of.ask_ended(ask.claim);
   if (!gone) of.permits.use(static_cast<std::int64_t>(ask.departures));
   of.learn(reply, sent, loop_.now());
@@ -165,7 +165,7 @@ void PermitLeases::message(const SemaphoreName& which, std::string_view word, st
     see_to(*found);
   } else if (word == "share") {
     of.sharers = number;
-    of.share_told = loop_.now();
+    of.sharers_updated_at = loop_.now();
   } else if (word == "look") {
     of.look_at = number > 0 ? loop_.now() + number : 0;
     if (number > 0) wake_by(of.look_at);
@@ -174,8 +174,8 @@ void PermitLeases::message(const SemaphoreName& which, std::string_view word, st
 
 /// Messages sent meanwhile are lost. So waiting lanes ask again, and semaphores with flights are renewed to learn which
 /// other processes want permits.
-void PermitLeases::set_hears(bool hears) {
-  if (!pauses_.set_hears(hears)) return;
+void PermitLeases::set_subscribed(bool subscribed) {
+  if (!pauses_.set_subscribed(subscribed)) return;
   for (Entry& entry : all_) {
     HeldSemaphore& of = entry.second;
     of.called |= !of.awaited.empty();
@@ -187,7 +187,7 @@ void PermitLeases::set_hears(bool hears) {
 
 void PermitLeases::redis_back() {
   absence_.end(loop_.now());
-  pauses_.redis_back();
+  pauses_.redis_back(all_.empty() ? 0 : loop_.now() + flow::kHorizon);
   for (Entry& entry : all_) {
     entry.second.called |= !entry.second.awaited.empty();
     tell_later(entry);
@@ -231,8 +231,8 @@ void PermitLeases::look_at_clock() {
     auto& [which, of] = entry;
     const bool busy = of.permits.in_use() > 0 || !of.awaited.empty();
     const bool opens = of.opens_at != 0 && now >= of.opens_at;
-    const bool unheard = !of.awaited.empty() && now >= of.permits.renewed_at() + kLooksAnyway;
-    const bool looks = unheard || (of.look_at != 0 && now >= of.look_at);
+    const bool is_overdue = !of.awaited.empty() && now >= of.permits.renewed_at() + kLooksAnyway;
+    const bool looks = is_overdue || (of.look_at != 0 && now >= of.look_at);
     if (looks) of.look_at = 0;
     if (busy && (opens || looks || now >= of.permits.renew_at())) tell_later(entry);
     if (!has_lease(entry) && of.permits.held() + of.permits.in_use() > 0) fenced.push_back(&entry);

@@ -86,7 +86,7 @@ class PermitLeases {
   /// shared among so many; "look": look again after so many µs, 0: not.
   void message(const SemaphoreName& which, std::string_view word, std::int64_t number);
   /// Whether messages arrive from now on.
-  void set_hears(bool hears);
+  void set_subscribed(bool subscribed);
   /// What Redis' clock shows when the loop's shows 0, and the round trip to Redis.
   void set_clock(std::int64_t at_zero, flow::Time round_trip) { clock_at_zero_ = at_zero, round_trip_ = round_trip; }
 

@@ -62,13 +62,13 @@ class Permits {
   void renewed(flow::Time sent, flow::Time now, std::int64_t lost) {
     renewed_ = std::max(renewed_, sent);
     if (sent > changed_) lease_ = next_lease_;
-    if (lost == 0 || !told_after_loss(sent)) return;
+    if (lost == 0 || !sent_after_loss(sent)) return;
     lost_at_ = now;
     granted_ = std::max(returned_, granted_ - lost);
   }
 
   /// A call sent at `sent` told what is held since the last known loss, so the loss in its answer counts.
-  bool told_after_loss(flow::Time sent) const { return sent > lost_at_; }
+  bool sent_after_loss(flow::Time sent) const { return sent > lost_at_; }
 
   void use(std::int64_t count) { in_use_ += count; }
   /// For flights that began without Redis: it will hear of them as if it had granted them.

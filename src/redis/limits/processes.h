@@ -18,8 +18,8 @@ class Processes {
   /// `config` must outlive this.
   explicit Processes(const RedisConfig& config) : config_(config) {}
 
-  /// An earlier run saw so many; where that is stored, for people.
-  void remember(int processes, std::string where) { remembered_ = processes, remembered_in_ = std::move(where); }
+  /// So many were seen earlier; how that is known, for people.
+  void remember(int processes, std::string how) { remembered_ = processes, remembered_how_ = std::move(how); }
   /// So many are there, whichever upstreams they use.
   void saw(flow::Time now, int processes) { seen_.note(now, processes); }
   int seen() const { return seen_.count(); }
@@ -36,7 +36,7 @@ class Processes {
     const int processes = sharers(0);
     const std::string among = std::to_string(processes) + (processes == 1 ? " process" : " processes");
     const std::string why = config_.processes > 0 ? "redis.processes says so"
-                            : remembered_ > 0     ? "an earlier run saw so many (" + remembered_in_ + ")"
+                            : remembered_ > 0     ? remembered_how_
                                                   : "how many there are is not known; redis.processes would say it";
     return "Redis was never reached: until it is, limits are divided among " + among + ", for " + why;
   }
@@ -45,7 +45,7 @@ class Processes {
   const RedisConfig& config_;
   SeenProcesses seen_;
   int remembered_ = 0;
-  std::string remembered_in_;
+  std::string remembered_how_;
   bool said_divided_ = false;
 };
 

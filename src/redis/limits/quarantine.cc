@@ -56,11 +56,12 @@ void Quarantine::tick() {
 /// Asks Redis whether the value is still foreign. Once Redis has none for that limit, it is told what this process has
 /// let go.
 void Quarantine::try_together(const Part& one) {
-  replay(one, {}, [this, one] { replay(one, shadow_.all().state(one.limit, one.group), [this, one] { leave(one); }); });
+  replay(one, {},
+         [this, one] { replay(one, shadow_.all().limit(one.limit, one.group).state(), [this, one] { leave(one); }); });
 }
 
 void Quarantine::replay(const Part& one, std::string_view state, std::function<void()> taken) {
-  if (calls_.generation().empty()) return;
+  if (calls_.memory().generation().empty()) return;
   calls_.begin_replay(ScriptArgs::Replay::afterwards, {});
   calls_.add_state(one.limit, one.group, state, {});
   calls_.replay(

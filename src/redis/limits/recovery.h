@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "redis/limits/book_reply.h"
 #include "redis/limits/fallback.h"
 #include "redis/limits/fleet.h"
+#include "redis/limits/handover.h"
 #include "redis/limits/memory_replay.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/semaphores.h"
@@ -49,8 +51,13 @@ class Recovery {
   static constexpr std::string_view kLost = "lost";  ///< told to all processes
 
   /// All must outlive this.
-  Recovery(UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet, Quarantine& quarantine,
+  Recovery(UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, Fleet& fleet, Quarantine& quarantine,
            Fallback& fallback, const WaitList& wait_list, SharingNotices& notices, RecoveryEvents& events);
+  /// The limiter continues another, which stood so to its Redis. Until this Redis has heard what that one remembered,
+  /// as long as it answers, requests wait. Before redis_up().
+  void take_over(FormerRedis former);
+  /// The Redis that knows of what is remembered here.
+  FormerRedis known_to() const;
 
   /// The limits have changed.
   void change(const std::vector<LimitConfig>& limits);
@@ -60,8 +67,10 @@ class Recovery {
   /// Redis is back; this limiter returns to it at that time, or when it is next used.
   void redis_up_at(flow::Time at) { look_again_.start(at); }
   void redis_down();
-  /// Messages no longer arrive.
-  void messages_gone();
+  /// Redis may have ceased to answer, or messages to arrive.
+  void redis_changed();
+  /// The upstream's keys may be on another node of the cluster than before.
+  void redis_moved();
   /// Redis answers, and messages arrive if limits of this upstream need them.
   bool may_ask_redis() const;
   bool may_return() const { return calls_.standing() == UpstreamCalls::Standing::down && may_ask_redis(); }
@@ -70,6 +79,8 @@ class Recovery {
   bool in_use(flow::Time now) const { return wait_list_.in_use(now); }
   /// Other processes have other limits, as last reported.
   bool limits_differ(flow::Time now) const { return notices_.limits_differ(now); }
+  /// Some limit goes by `whenDown`.
+  bool degraded() const { return !calls_.connected() || !quarantine_.empty(); }
   /// The processes that use the upstream, as far as known.
   int processes() const { return calls_.connected() ? fleet_.alive() : 1; }
 
@@ -91,9 +102,8 @@ class Recovery {
   void tick(flow::Time now);
 
  private:
-  static constexpr flow::Time kBetweenLooks = 10'000, kHeadKept = 3'600'000'000;
+  static constexpr flow::Time kBetweenLooks = 10'000, kMostBetweenLooks = 80'000, kHeadKept = 3'600'000'000;
 
-  bool recovering() const { return calls_.standing() == UpstreamCalls::Standing::recovering; }
   void look_again();
   void look_answered(const Outcome& outcome, std::size_t semaphores, flow::Time sent, flow::Time told);
   void look_failed(const Failure& why);
@@ -103,16 +113,26 @@ class Recovery {
   void join();
   void replayed(const MemoryReplay::Outcome& outcome);
   void look_soon();
+  void compare_with_former();
+  void leave_for_new_server();
+  bool wait_for_slot();
 
   UpstreamCalls& calls_;
   MemoryReplay replay_;
   Semaphores& semaphores_;
-  const Fleet& fleet_;
+  Shadow& shadow_;
+  Fleet& fleet_;
   Quarantine& quarantine_;
   Fallback& fallback_;
   const WaitList& wait_list_;
   SharingNotices& notices_;
   RecoveryEvents& events_;
+  std::optional<FormerRedis> former_;  // until this Redis has answered
+  std::vector<Memory> left_;           // where the limits were kept before
+  flow::Time others_until_ = 0;        // until when other processes are waited for that move, too
+  std::optional<flow::Time> slot_moves_since_;
+  flow::Time until_next_look_ = kBetweenLooks;
+  bool takes_over_ = false;           // until this Redis has heard all
   bool needs_messages_ = false;       // a semaphore or a counter is shared
   bool refused_ = false;              // down because Redis did not answer as it should, until a look succeeds
   std::vector<std::string> permits_;  // reused, to save allocations

@@ -50,10 +50,10 @@ Numbers numbers_of(const AdaptiveConfig& adaptive) {
 
 }  // namespace
 
-ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view who,
+ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view process_name,
                        const std::vector<LimitConfig>& limits)
     : upstream_(upstream),
-      who_(who),
+      process_name_(process_name),
       channel_(std::string(prefix) + ":to:"),
       begin_(std::string(prefix) + ":{" + upstream_ + "}:"),
       head_(begin_ + "head"),
@@ -66,13 +66,15 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
 void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
   places_.clear();
+  holds_all_ = false;
   hash_ = hash_of(limits);
-  told_ = told_of(limits);
+  limits_report_ = make_limits_report(limits);
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const LimitConfig& limit = limits[i];
     if (!limit.shared) continue;
     const bool of_group = limit.per == LimitConfig::Per::group;
     places_.push_back(static_cast<flow::LimitIndex>(i));
+    holds_all_ |= !of_group && !std::holds_alternative<SemaphoreConfig>(limit.kind);
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
                        .of_group = of_group,
@@ -82,6 +84,8 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   }
 }
 
+/// Of a pause and a line there is usually no key, so Redis refuses this call while the slot moves. If the keys were not
+/// named, the script would begin, and fail at its first look for one that is absent.
 void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   for (const auto key : {std::string_view(head_), std::string_view(alive_), std::string_view(pause_)})
     call.keys.add(key);
@@ -90,7 +94,7 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
     add_line(call.keys, asked.group);
   }
   Words& words = call.arguments;
-  words.add(who_);
+  words.add(process_name_);
   words.add(asked.generation);
   words.add(asked.fresh_generation);
   words.number(asked.alive);
@@ -100,7 +104,7 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
   words.number(asked.more);
-  words.add(asked.touch ? told_ : hash_);
+  words.add(asked.touch ? limits_report_ : hash_);
   add_limits(call, asked.group, asked.without, asked.permits);
 }
 
@@ -152,7 +156,7 @@ void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, std:
   call.keys.add(head_);
   if (of_group) add_line(call.keys, group);
   for (const auto word :
-       {std::string_view(who_), generation, std::string_view(channel_), std::string_view(upstream_)}) {
+       {std::string_view(process_name_), generation, std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
   }
   call.arguments.keep(group);
@@ -182,7 +186,7 @@ void ScriptArgs::reset(ScriptCall& call, std::string_view generation, std::strin
   add_key(call.keys, *counter, group);
   if (counter->of_group) add_line(call.keys, group);
   for (const auto word :
-       {std::string_view(who_), generation, std::string_view(counter->arguments[3]),
+       {std::string_view(process_name_), generation, std::string_view(counter->arguments[3]),
         std::string_view(counter->arguments[4]), std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
   }
@@ -195,7 +199,7 @@ void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, in
   if (!semaphore) return;
   call.keys.add(head_);
   add_key(call.keys, *semaphore, group);
-  call.arguments.add(who_);
+  call.arguments.add(process_name_);
   call.arguments.add(fresh_generation);
   call.arguments.number(alive);
   call.arguments.add(semaphore->arguments[3]);
@@ -216,7 +220,7 @@ void ScriptArgs::begin_replay(ScriptCall& call, std::string_view generation, Rep
                               const HandedIn& replayed) const {
   call.keys.add(head_);
   call.keys.add(alive_);
-  call.arguments.add(who_);
+  call.arguments.add(process_name_);
   call.arguments.add(generation);
   call.arguments.add(spelt(what));
   call.arguments.keep(replayed.booked_in);
@@ -232,6 +236,17 @@ void ScriptArgs::add_state(ScriptCall& call, flow::LimitIndex limit, std::string
   for (std::size_t i = 3; i < 6; ++i) call.arguments.add(known->arguments[i]);
   call.arguments.keep(state);
   call.arguments.keep(untold);
+}
+
+void ScriptArgs::look(ScriptCall& call, std::span<const OfGroup> limits) const {
+  call.keys.add(head_);
+  for (const auto& [limit, group] : limits) {
+    const Limit* known = find(limit);
+    if (!known) continue;
+    add_key(call.keys, *known, group);
+    for (std::size_t i = 0; i < 5; ++i) call.arguments.add(known->arguments[i]);
+    call.arguments.add(known->arguments[0] == kSemaphore ? kTellsNothing : std::string_view(known->arguments[5]));
+  }
 }
 
 const ScriptArgs::Limit* ScriptArgs::find(flow::LimitIndex limit) const {

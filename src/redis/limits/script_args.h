@@ -27,11 +27,13 @@ struct ScriptCall {
 
 class ScriptArgs {
  public:
-  /// `who` is this process's name.
-  ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view who,
+  /// `process_name` is this process's name.
+  ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view process_name,
              const std::vector<LimitConfig>& limits);
   /// Replaces the limits. A call that was filled before and not sent must not be sent any more.
   void set_limits(const std::vector<LimitConfig>& limits);
+  /// The key that every call has. All keys have the upstream as hash tag.
+  std::string_view head() const { return head_; }
 
   struct Asked {
     std::string_view generation, fresh_generation;
@@ -86,12 +88,18 @@ class ScriptArgs {
   void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
                  std::string_view untold = {}) const;
 
+  /// A limit, and the hash of the group whose it is; empty: of the upstream itself.
+  using OfGroup = std::pair<flow::LimitIndex, std::string>;
+  void look(ScriptCall& call, std::span<const OfGroup> limits) const;
+
   /// The places in the configuration of the numbers that limits have in a script, in order.
   const std::vector<flow::LimitIndex>& places() const { return places_; }
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
+  /// A limit of the whole upstream, not a semaphore, holds lanes of every group.
+  bool holds_all() const { return holds_all_; }
   /// What other processes are told of these limits.
-  const std::string& told() const { return told_; }
+  const std::string& limits_report() const { return limits_report_; }
 
  private:
   struct Limit {
@@ -107,10 +115,13 @@ class ScriptArgs {
                   std::span<const std::string> permits = {}) const;
   void add_line(Words& keys, std::string_view group) const { keys.join({line_, group}); }
 
-  const std::string upstream_, who_, channel_, begin_;
+  const std::string upstream_, process_name_, channel_, begin_;
   const std::string head_, alive_, pause_, line_;
-  std::string hash_, told_;  // of the shared limits, see limits_text.h
+  static constexpr std::string_view kTellsNothing = "0:0:0:0:0:0:0";  // of a semaphore
+
+  std::string hash_, limits_report_;  // of the shared limits, see limits_text.h
   std::vector<Limit> limits_;
+  bool holds_all_ = false;
   std::vector<flow::LimitIndex> places_;
 };
 

@@ -24,6 +24,7 @@ bool Semaphores::plausible(const std::vector<std::int64_t>& permits, std::size_t
   return true;
 }
 
+/// An ask tells Redis all that a renewal does, but only a renewal brings the pauses that may have been missed.
 Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::string>& told) {
   Claims claims;
   leases_.each_of(group, [&](Entry& entry, const Row&) {
@@ -33,7 +34,8 @@ Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::st
     claims.push_back({&entry, of.permits.claim()});
     told.push_back(leases_.tell(entry, claims.back().count, of.waiting() - mine));
     of.asks.begin();
-    of.called = of.news = false;
+    of.called = false;
+    of.news &= leases_.pauses().asks(loop_.now());
   });
   return claims;
 }
@@ -78,7 +80,7 @@ std::optional<Semaphores::AtHand> Semaphores::take_at_hand(std::string_view grou
   bool usable = true;
   leases_.each_of(group, [&](Entry& entry, const Row& row) {
     leases_.ask_for_pauses(entry);
-    usable &= leases_.pauses().hears() && leases_.has_lease(entry) && !entry.second.called;
+    usable &= leases_.pauses().subscribed() && leases_.has_lease(entry) && !entry.second.called;
     const auto spare = leases_.pauses().asked() ? 0 : static_cast<std::size_t>(entry.second.permits.spare());
     if (spare >= found.count) return;
     found = {.count = spare, .by = row.number};
@@ -162,7 +164,7 @@ bool Semaphores::keeps(const Entry& entry, const Row& row) const {
   const HeldSemaphore& of = entry.second;
   if (leases_.without_redis()) return leases_.has_lease(entry) || of.permits.held() <= leases_.allowance(entry);
   if (of.adopted.registering()) return false;
-  return leases_.pauses().hears() && leases_.has_lease(entry) && of.within_level(row.capacity(), loop_.now());
+  return leases_.pauses().subscribed() && leases_.has_lease(entry) && of.within_level(row.capacity(), loop_.now());
 }
 
 void Semaphores::gave_up(std::string_view group) {

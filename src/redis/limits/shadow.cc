@@ -13,9 +13,43 @@ namespace penstock::redis {
 
 using Stop = flow::Booking::Stop;
 
-Shadow::Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero)
-    : limits_(limits), at_zero_(at_zero), all_(limits, at_zero), untold_(limits, all_) {
-  for (const auto& limit : limits_) parts_.push_back(std::make_shared<LimitConfig>(limit));
+namespace {
+/// What it had before is not new.
+std::unique_ptr<flow::LocalLimiter> with_limits(std::unique_ptr<flow::LocalLimiter> memory,
+                                                const std::vector<LimitConfig>& limits, flow::Instant at_zero) {
+  memory->correct_clock(at_zero);
+  memory->set_limits(limits);
+  return memory;
+}
+}  // namespace
+
+Shadow::Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero,
+               std::unique_ptr<flow::LocalLimiter> memory)
+    : limits_(&limits),
+      at_zero_(at_zero),
+      all_(memory ? with_limits(std::move(memory), limits, at_zero)
+                  : std::make_unique<flow::LocalLimiter>(limits, at_zero)),
+      untold_(limits, *all_) {
+  for (const auto& limit : limits) parts_.push_back(std::make_shared<LimitConfig>(limit));
+}
+
+void Shadow::refer_to(flow::Time now, const std::vector<LimitConfig>& limits) {
+  limits_ = &limits;
+  untold_.refer_to(limits);
+  change(now, {});
+}
+
+/// Its owner, which has the limits that it refers to, may be gone.
+std::unique_ptr<flow::LocalLimiter> Shadow::release(flow::Time now) {
+  const flow::Instant at = at_zero_ + static_cast<flow::Instant>(now);
+  all_->exchange([at](flow::LimitIndex, std::unique_ptr<flow::Limit> known, flow::Remaining& left) {
+    auto* const part = dynamic_cast<flow::PartOfLimit*>(known.get());
+    if (!part) return known;
+    left = part->left_alone(at, left);
+    return part->release();
+  });
+  all_->exchange([](flow::LimitIndex, std::unique_ptr<flow::Limit> known, flow::Remaining&) { return known; });
+  return std::move(all_);
 }
 
 /// Until Redis' clock is known, times are by this machine's clock, which may be wrong.
@@ -25,12 +59,12 @@ void Shadow::set_clock(flow::Instant at_zero) {
   const auto set = [=](flow::LocalLimiter& memory) {
     is_first ? memory.correct_clock(at_zero) : memory.set_clock(at_zero);
   };
-  set(all_);
+  set(*all_);
   untold_.each(set);
 }
 
 void Shadow::book(std::string_view group, flow::Departure& departure) {
-  all_.book(departure.at, group, departure.weight, departure.epoch);
+  all_->book(departure.at, group, departure.weight, departure.epoch);
   remember(departure);
 }
 
@@ -44,22 +78,22 @@ flow::Departure Shadow::as_remembered(flow::Departure departure) const {
 
 void Shadow::give_back(flow::Time now, std::string_view group, const flow::Departure& departure) {
   const flow::Departure booked = as_remembered(departure);
-  all_.give_back(now, group, booked);
+  all_->give_back(now, group, booked);
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, group, booked); });
 }
 
 void Shadow::refused(flow::Time now, std::string_view group, const flow::Departure& departure) {
-  all_.refused(now, group, as_remembered(departure));
+  all_->refused(now, group, as_remembered(departure));
 }
 
 void Shadow::learned(flow::Time now, std::string_view group, const flow::Departure& departure,
                      const flow::Report& report) {
-  all_.learned(now, group, as_remembered(departure), report);
+  all_->learned(now, group, as_remembered(departure), report);
 }
 
 flow::Departure Shadow::report_late(std::string_view group, flow::Departure departure, flow::Time at) {
   const flow::Departure booked = as_remembered(departure);
-  all_.report_late(group, booked, at);
+  all_->report_late(group, booked, at);
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.report_late(group, booked, at); });
   departure.at = at;
   remember(departure);
@@ -67,11 +101,11 @@ flow::Departure Shadow::report_late(std::string_view group, flow::Departure depa
 }
 
 void Shadow::note_left(std::string_view group, flow::LimitIndex limit, const flow::Remaining& left) {
-  all_.note_left(limit, group, left);
+  all_->note_left(limit, group, left);
 }
 
 void Shadow::note_taken(std::string_view group, flow::LimitIndex limit, std::int64_t units) {
-  if (flow::Remaining* const left = all_.left_of(limit, group)) left->units -= units;
+  if (flow::Remaining* const left = all_->left_of(limit, group)) left->units -= units;
 }
 
 void Shadow::go_alone(flow::Time now, int processes) {
@@ -93,34 +127,34 @@ void Shadow::divide_some(flow::Time now, std::vector<flow::LimitIndex> limits, i
 }
 
 void Shadow::change(flow::Time now, std::vector<flow::LimitIndex> by_part) {
-  all_.set_limits(limits_);
+  all_->set_limits(*limits_);
   const auto known = std::exchange(parts_, {});
-  for (const auto& limit : limits_) {
+  for (const auto& limit : *limits_) {
     const auto same = std::ranges::find_if(known, [&](const auto& part) { return flow::same_limit(*part, limit); });
     parts_.push_back(same != known.end() ? *same : std::make_shared<LimitConfig>(limit));
   }
   by_part_ = std::move(by_part);
   divide(now);
-  untold_.each([this](flow::LocalLimiter& untold) { untold.set_limits(limits_); });
+  untold_.each([this](flow::LocalLimiter& untold) { untold.set_limits(*limits_); });
 }
 
 bool Shadow::by_part(flow::LimitIndex limit) const {
   const bool divided = alone_ || std::ranges::find(by_part_, limit) != by_part_.end();
-  return limits_[static_cast<std::size_t>(limit)].shared && divided;
+  return (*limits_)[static_cast<std::size_t>(limit)].shared && divided;
 }
 
 void Shadow::divide(flow::Time now) {
-  auto parts = shares_of(limits_, processes_);
+  auto parts = shares_of(*limits_, processes_);
   for (std::size_t i = 0; i < parts.size(); ++i) *parts_[i] = std::move(parts[i]);
   const flow::Instant at = at_zero_ + static_cast<flow::Instant>(now);
-  all_.exchange([this, at](flow::LimitIndex limit, std::unique_ptr<flow::Limit> known, flow::Remaining& left) {
+  all_->exchange([this, at](flow::LimitIndex limit, std::unique_ptr<flow::Limit> known, flow::Remaining& left) {
     auto* const part = dynamic_cast<flow::PartOfLimit*>(known.get());
     if (by_part(limit) == (part != nullptr)) return known;
     if (!part) {
       const auto& kind = parts_[static_cast<std::size_t>(limit)]->kind;
       known = std::make_unique<flow::PartOfLimit>(std::move(known), kind, left, processes_, at);
     } else {
-      left = part->left_alone(at);
+      left = part->left_alone(at, left);
       known = part->release();
     }
     return known;
@@ -129,11 +163,11 @@ void Shadow::divide(flow::Time now) {
 
 void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking) {
   switch (rule) {
-    case WhenDown::share: all_.ask(now, ask, booking); break;
+    case WhenDown::share: all_->ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_.epoch()});
-        all_.book_unlimited(now, ask.group, ask.weight, all_.epoch());
+        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch()});
+        all_->book_unlimited(now, ask.group, ask.weight, all_->epoch());
       }
       break;
     case WhenDown::wait:

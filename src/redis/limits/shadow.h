@@ -20,8 +20,16 @@ namespace penstock::redis {
 
 class Shadow {
  public:
-  /// `limits` must outlive the shadow; change() must be called whenever they have changed.
-  Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
+  /// `limits` must outlive the shadow; change() must be called whenever they have changed. `memory`: departures that
+  /// were counted before, without Redis.
+  Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero,
+         std::unique_ptr<flow::LocalLimiter> memory = nullptr);
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
+  /// For another owner, who has other limits from now on.
+  void refer_to(flow::Time now, const std::vector<LimitConfig>& limits);
+  /// Gives up what it remembers, by undivided limits. Only the destructor may be called afterwards.
+  std::unique_ptr<flow::LocalLimiter> release(flow::Time now);
 
   /// `by_part`: limits that are kept by one process's part from now on, as in divide_some().
   void change(flow::Time now, std::vector<flow::LimitIndex> by_part);
@@ -41,10 +49,10 @@ class Shadow {
   void learned(flow::Time now, std::string_view group, const flow::Departure& departure, const flow::Report& report);
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at);
   /// All departures, with the limits as they are in force: undivided, or one process's part.
-  flow::LocalLimiter& all() { return all_; }
+  flow::LocalLimiter& all() { return *all_; }
   /// How many units were granted lately.
   Recent& recent() { return recent_; }
-  const flow::LocalLimiter& all() const { return all_; }
+  const flow::LocalLimiter& all() const { return *all_; }
 
   /// Notes what is left of a limit, as Redis told last.
   void note_left(std::string_view group, flow::LimitIndex limit, const flow::Remaining& left);
@@ -81,10 +89,10 @@ class Shadow {
   void remember(flow::Departure& departure) const;
   flow::Departure as_remembered(flow::Departure departure) const;
 
-  const std::vector<LimitConfig>& limits_;
+  const std::vector<LimitConfig>* limits_;
   flow::Instant at_zero_;
   bool knows_clock_ = false;
-  flow::LocalLimiter all_;
+  std::unique_ptr<flow::LocalLimiter> all_;
   Recent recent_;
   Untold untold_;
   bool alone_ = false;

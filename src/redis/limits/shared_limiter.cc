@@ -22,57 +22,63 @@ constexpr Time kGrace = 1'000;  // so that the connection itself finds first tha
 constexpr std::string_view kLine = "line";                          // " <group's hash>", or nothing, follows
 constexpr std::string_view kBack = "back", kGathered = "gathered";  // see away.lua
 
-bool is_shared_by_all(const LimitConfig& limit) {
-  const bool passes_in_time = !std::holds_alternative<SemaphoreConfig>(limit.kind);
-  return limit.shared && passes_in_time && limit.per == LimitConfig::Per::upstream;
+std::unique_ptr<Shadow> shadow_of(Handover& former, const std::vector<LimitConfig>& limits, const loop::Loop& loop) {
+  if (!former.shadow)
+    return std::make_unique<Shadow>(limits, flow::instant_at_zero(loop.wall(), loop.now()), std::move(former.memory));
+  former.shadow->refer_to(loop.now(), limits);
+  return std::move(former.shadow);
+}
+
+/// True: Redis does not know all that the former limiter granted, and is to be told before it is asked.
+bool has_to_replay(const Handover& former, Shadow& shadow, Time now) {
+  if (former.from != Handover::From::own_limits) return former.from == Handover::From::shared_limits;
+  if (shadow.all().forgettable(now)) return false;
+  shadow.all_is_unknown();
+  return true;
+}
+
+void set_up(PermitLeases& leases, SharedRedis& shared, const Fallback& fallback) {
+  leases.set_subscribed(shared.servers().subscribed());
+  // The time in µs: no process is granted more than a permit in each.
+  leases.set_first([&loop = shared.loop()] { return loop.now(); });
+  leases.set_allowance([&fallback](flow::LimitIndex semaphore) { return fallback.permits_left(semaphore); });
 }
 
 }  // namespace
 
+/// Members that are made of other members alone are made in the header.
 SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name,
-                             const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)
+                             const std::vector<LimitConfig>& limits, flow::LimiterEvents& events, Handover former)
     : owner_(owner),
       events_(events),
       limits_(limits),
-      shares_limit_of_all_(std::ranges::any_of(limits_, is_shared_by_all)),
       calls_(shared, std::move(name), limits_, [this](const Failure& why) { recovery_.call_failed(why); }),
-      fleet_(limits_),
-      shadow_(limits_, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())),
-      notices_(calls_),
+      shadow_(shadow_of(former, limits_, shared.loop())),
       pending_asks_(shared.loop(), shared.config().timeout.count() + kGrace,
                     [this](const Asking& late) { answer_alone(late); }),
       semaphores_(
           shared.loop(), limits_, events, [this](std::string_view group) { return std::string(calls_.key_of(group)); },
           [this](const SemaphoreName& which, const std::string& told) { permit_calls_.renew(which, told); }),
-      pauses_(calls_, shadow_, semaphores_),
       messages_(shared, calls_.upstream(), events),
-      permit_calls_(calls_, semaphores_.leases(), pauses_, fleet_),
-      quarantine_(calls_, shadow_, fleet_, limits_,
-                  [this](bool lanes_may_leave) {
-                    owner_.standing_changed();
-                    if (lanes_may_leave) wait_list_.wake(events_);
-                  }),
-      kept_(calls_, shadow_, quarantine_, limits_),
-      told_(calls_, quarantine_, shadow_.recent(), limits_),
-      grants_(calls_, shadow_, kept_, told_, semaphores_),
-      counter_resets_(calls_, quarantine_, wait_list_, limits_),
-      fallback_(calls_, shadow_, semaphores_, fleet_, limits_),
-      recovery_(calls_, shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this) {
+      quarantine_(calls_, *shadow_, fleet_, limits_, [this](bool lanes_may_leave) {
+        owner_.standing_changed();
+        if (lanes_may_leave) wait_list_.wake(events_);
+      }) {
+  const bool takes_over = has_to_replay(former, *shadow_, shared.loop().now());
   recovery_.change(limits_);
-  semaphores_.leases().set_hears(shared.redis().hears());
-  // The time in µs: no process is granted more than a permit in each.
-  semaphores_.leases().set_first([&loop = shared.loop()] { return loop.now(); });
-  semaphores_.leases().set_allowance([this](flow::LimitIndex semaphore) { return fallback_.permits_left(semaphore); });
-  if (recovery_.may_ask_redis()) {
+  set_up(semaphores_.leases(), shared, fallback_);
+  if (recovery_.may_ask_redis() && !takes_over) {
     calls_.set_standing(UpstreamCalls::Standing::connected);
-  } else {
-    semaphores_.leases().redis_gone();
-    fallback_.divide();
+    return;
   }
+  semaphores_.leases().redis_gone();
+  if (takes_over) recovery_.take_over(std::move(former.redis));
+  fallback_.divide();
+  if (takes_over) recovery_.redis_up();
 }
 
 SharedLimiter::~SharedLimiter() {
-  if (calls_.connected()) semaphores_.leases().hand_back();
+  if (calls_.connected() && shadow_) semaphores_.leases().hand_back();
   self_.expire();
   owner_.unregister(calls_.upstream(), *this);
 }
@@ -80,7 +86,7 @@ SharedLimiter::~SharedLimiter() {
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
 bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
-  if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
+  if (ask.weight == 0 && !semaphores_.any()) return shadow_->all().ask(now, ask, booking);
   if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   wait_list_.asked(now);
   if (calls_.connected()) {
@@ -88,8 +94,8 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
     Asking asking{.group = std::string(ask.group),
                   .count = ask.count,
                   .weight = ask.weight,
-                  .more = ask.more + (shares_limit_of_all_ ? ask.others : 0),
-                  .base = shadow_.remembered(now)};
+                  .more = ask.more + (calls_.args().holds_all() ? ask.others : 0),
+                  .base = shadow_->remembered(now)};
     if (kept_.any() && !kept_.reserve(now, asking, booking)) return true;
     const auto id = pending_asks_.add(now, std::move(asking));
     if (send(now, id)) return false;
@@ -107,10 +113,10 @@ bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booki
   if (!only_permits || (ask.weight > 0 && pauses_.may_hold(now))) return false;
   const auto at_hand = semaphores_.take_at_hand(ask.group, ask.count);
   if (!at_hand) return false;
-  const flow::ConfigEpoch epoch = shadow_.all().epoch();
+  const flow::ConfigEpoch epoch = shadow_->all().epoch();
   for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_.book(ask.group,
-                 booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
+    shadow_->book(ask.group,
+                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
   }
   if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
@@ -118,16 +124,16 @@ bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booki
 
 /// False: Redis is down.
 bool SharedLimiter::send(Time now, PendingAsks::Id id) {
-  told_.tell_overdue();
+  reports_.tell_overdue();
   Asking& asking = pending_asks_.find(id);
   asking.former_places.reset();
-  asking.epoch = shadow_.all().epoch();
+  asking.epoch = shadow_->all().epoch();
   permits_.clear();
   asking.claims = semaphores_.claim(asking.group, permits_);
   asking.told = calls_.now();
   const UpstreamCalls::Book book{.alive = fleet_.alive(),
                                  .touch = calls_.touch_due(now),
-                                 .has_unknown = shadow_.has_unknown(),
+                                 .has_unknown = shadow_->has_unknown(),
                                  .group = asking.group,
                                  .count = asking.count,
                                  .weight = asking.weight,
@@ -153,7 +159,7 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
   const Asking asking = pending_asks_.take(id);
   const BookReply* const reply = read(outcome, asking.count, asking.claims.size(), sent);
   if (reply && reply->status == Status::ok) {
-    calls_.enter(reply->generation);
+    calls_.memory().enter(reply->generation);
     reply_.name_limits(asking.former_places ? *asking.former_places : calls_.args().places());
     grants_.take_permits(asking, reply_);
     return asking.late ? grants_.take_back(asking, reply_) : apply_reply(asking);
@@ -186,7 +192,7 @@ const BookReply* SharedLimiter::read(const Outcome& outcome, std::size_t count, 
   reply_.sent = sent;
   reply_.received = calls_.now();
   calls_.on_reply(reply_);
-  shadow_.set_clock(static_cast<flow::Instant>(calls_.clock().at_zero()));
+  shadow_->set_clock(static_cast<flow::Instant>(calls_.clock().at_zero()));
   semaphores_.leases().set_clock(calls_.clock().at_zero(), calls_.clock().usual_round_trip());
   fleet_.on_reply(reply_);
   notices_.on_reply(reply_);
@@ -207,7 +213,7 @@ void SharedLimiter::apply_reply(const Asking& asking) {
   }
   if (calls_.connected()) {
     recovery_.tell_unknown();
-    shadow_.come_back(now);
+    shadow_->come_back(now);
     if (asking.weight > 0) {
       wait_list_.answered(asking.group, calls_.key_of(asking.group), booking_);
       counter_resets_.answered(now, asking.group, booking_);
@@ -251,8 +257,9 @@ void SharedLimiter::answer_alone(const Asking& asking) {
 
 /// Passes booking_ on.
 void SharedLimiter::answer(const std::string& group) {
+  auto freed = kept_.freed();
+  if (booking_.departures.empty()) booking_.freed = std::move(freed);
   events_.answer(group, booking_);
-  if (kept_.permit_freed()) wait_list_.wake(events_);
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------
@@ -266,47 +273,47 @@ Time SharedLimiter::lead() const {
 Time SharedLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
   const Time told = wait_list_.not_before(calls_.key_of(group));
   if (calls_.connected() && !quarantine_.empty()) return std::max(now, told);
-  return std::max(shadow_.all().ahead(now, group, units, others), told);
+  return std::max(shadow_->all().ahead(now, group, units, others), told);
 }
 
 /// By what Redis told last of all processes. For limits of groups, only this process's own memory is known.
 Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::int64_t units,
                              std::int64_t others) const {
-  if (!calls_.connected()) return shadow_.all().expected(now, group, weight, units, others, {});
+  if (!calls_.connected()) return shadow_->all().expected(now, group, weight, units, others, {});
   const Time told = ahead(now, group, 0, 0);
   if (!quarantine_.empty()) return told;
   return std::max({told, fleet_.expected(now, group, weight, units, others),
-                   shadow_.all().expected(now, group, weight, units, others, fleet_.others())});
+                   shadow_->all().expected(now, group, weight, units, others, fleet_.others())});
 }
 
 void SharedLimiter::give_back(Time now, std::string_view group, const flow::Departure& departure) {
-  shadow_.give_back(now, group, departure);
+  shadow_->give_back(now, group, departure);
   semaphores_.ended(group);
-  if (!calls_.connected() || departure.in_redis == 0) return;
-  told_.give_back(group, departure.in_redis, departure.weight, departure.epoch);
+  if (!calls_.connected() || departure.in_redis <= 0) return;
+  reports_.give_back(group, departure.in_redis, departure.weight, departure.epoch);
 }
 
 flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departure departure, Time at) {
-  departure = shadow_.report_late(group, departure, at);
-  told_.move(group, departure);
+  departure = shadow_->report_late(group, departure, at);
+  reports_.move(group, departure);
   return departure;
 }
 
 void SharedLimiter::refused(Time now, std::string_view group, const flow::Departure& departure) {
-  shadow_.refused(now, group, departure);
-  told_.refused(group, departure);
+  shadow_->refused(now, group, departure);
+  reports_.refused(group, departure);
 }
 
 /// A limit of this process learns here. A shared one learns in Redis alone, which has what all have sent.
 void SharedLimiter::learned(Time now, std::string_view group, const flow::Departure& departure,
                             const flow::Report& report) {
-  if (!limits_[static_cast<std::size_t>(report.limit)].shared) shadow_.learned(now, group, departure, report);
-  told_.learned(group, departure, report);
+  if (!limits_[static_cast<std::size_t>(report.limit)].shared) shadow_->learned(now, group, departure, report);
+  reports_.learned(group, departure, report);
 }
 
 bool SharedLimiter::landed(Time now, std::string_view group) {
   const bool at_hand = semaphores_.ended(group);
-  const bool freed = shadow_.all().landed(now, group);
+  const bool freed = shadow_->all().landed(now, group);
   return at_hand || (freed && (!calls_.connected() || kept_.own()));  // Redis itself tells whose reservation is due
 }
 
@@ -326,27 +333,27 @@ bool SharedLimiter::shorten_pauses(Time, Time latest) {
 }
 
 bool SharedLimiter::has_room_for(std::string_view group) const {
-  return shadow_.all().has_room_for(group) || shadow_.all().knows(group);
+  return shadow_->all().has_room_for(group) || shadow_->all().knows(group);
 }
 
 bool SharedLimiter::forgettable(Time now) const {
-  const bool agreed = quarantine_.empty() && !shadow_.has_unknown();
-  return agreed && pauses_.none(now) && shadow_.all().forgettable(now);
+  const bool agreed = quarantine_.empty() && !shadow_->has_unknown();
+  return agreed && pauses_.none(now) && shadow_->all().forgettable(now);
 }
 
 /// Redis keeps states under the names of limits, and every call tells the parameters. So a call sent from now on is
 /// about the new limits, and the reply to an earlier call is read by the numbers that limits had then.
 void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
-  told_.tell_now();
+  reports_.tell_now();
   const auto moved = flow::limit_remap(limits_, limits);
   pending_asks_.change(calls_.args().places(), moved);
   const auto before = std::exchange(limits_, limits);
-  shares_limit_of_all_ = std::ranges::any_of(limits_, is_shared_by_all);
   calls_.change(limits_);
   fleet_.change(limits_);
   quarantine_.change(moved);
-  shadow_.change(now, quarantine_.by_part());
-  told_.change(before, moved, shadow_.all().epoch());
+  shadow_->change(now, quarantine_.by_part());
+  reports_.change(before, moved, shadow_->all().epoch());
+  seen_.change();
   kept_.change();
   recovery_.change(limits_);
   counter_resets_.change(before, moved);
@@ -356,7 +363,7 @@ void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
 }
 
 void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t departures) {
-  shadow_.all().count_existing(now, group, departures);
+  shadow_->all().count_existing(now, group, departures);
   semaphores_.count_existing(group, departures);
 }
 
@@ -385,9 +392,9 @@ void SharedLimiter::left_redis() {
 }
 
 void SharedLimiter::joined_redis() {
-  shadow_.come_back(calls_.now());
+  shadow_->come_back(calls_.now());
   semaphores_.leases().redis_back();
-  pauses_.tell_untold();
+  pauses_.tell_unsent();
   owner_.standing_changed();
   wait_list_.wake(events_);
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,11 @@
 #include "penstock/limits.h"
 #include "redis/limits/book_reply.h"
 #include "redis/limits/counter_resets.h"
-#include "redis/limits/departures_told.h"
+#include "redis/limits/departure_reports.h"
 #include "redis/limits/fallback.h"
 #include "redis/limits/fleet.h"
 #include "redis/limits/grants.h"
+#include "redis/limits/handover.h"
 #include "redis/limits/kept_limits.h"
 #include "redis/limits/limiter_owner.h"
 #include "redis/limits/pause_messages.h"
@@ -32,6 +34,7 @@
 #include "redis/limits/permit_calls.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recovery.h"
+#include "redis/limits/seen_limits.h"
 #include "redis/limits/semaphores.h"
 #include "redis/limits/shadow.h"
 #include "redis/limits/shared_redis.h"
@@ -45,7 +48,7 @@ namespace penstock::redis {
 class SharedLimiter final : public flow::Limiter, RecoveryEvents {
  public:
   SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, const std::vector<LimitConfig>& limits,
-                flow::LimiterEvents& events);
+                flow::LimiterEvents& events, Handover former = {});
   ~SharedLimiter() override;
   SharedLimiter(const SharedLimiter&) = delete;
   SharedLimiter& operator=(const SharedLimiter&) = delete;
@@ -74,17 +77,19 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(flow::Time now, std::string_view group, std::size_t departures) override;
 
+  SeenLimits* reader() override { return &seen_; }
+
   // For the hub.
   Recovery& recovery() { return recovery_; }
   /// The first try to reach Redis has failed.
   void starts_alone() { wait_list_.wake(events_); }
   /// From another process, or from a script.
   void message(std::string_view words);
-  void hears(bool hears) { semaphores_.leases().set_hears(hears); }
-  /// Some limit goes by `whenDown`.
-  bool degraded() const { return !calls_.connected() || !quarantine_.empty(); }
+  void set_subscribed(bool subscribed) { semaphores_.leases().set_subscribed(subscribed); }
 
  private:
+  /// It is told nothing of this in Redis, as its flights go on. Only the destructor may be called afterwards.
+  friend Handover take_over(std::unique_ptr<flow::Limiter> former);
   bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
   bool send(flow::Time now, PendingAsks::Id id);
   void answered(PendingAsks::Id id, const Outcome& outcome, flow::Time sent);
@@ -100,24 +105,24 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   LimiterOwner& owner_;
   flow::LimiterEvents& events_;
   std::vector<LimitConfig> limits_;
-  bool shares_limit_of_all_ = false;  // a shared limit, not a semaphore, holds lanes of every group
   UpstreamCalls calls_;
-  Fleet fleet_;
-  Shadow shadow_;
+  Fleet fleet_{limits_};
+  std::unique_ptr<Shadow> shadow_;  // null: it was handed over
   WaitList wait_list_;
-  SharingNotices notices_;
+  SharingNotices notices_{calls_};
   PendingAsks pending_asks_;
   Semaphores semaphores_;
-  UpstreamPauses pauses_;
+  UpstreamPauses pauses_{calls_, *shadow_, semaphores_};
   PauseMessages messages_;
-  PermitCalls permit_calls_;
+  PermitCalls permit_calls_{calls_, semaphores_.leases(), pauses_, fleet_};
   Quarantine quarantine_;
-  KeptLimits kept_;
-  DeparturesTold told_;
-  Grants grants_;
-  CounterResets counter_resets_;
-  Fallback fallback_;
-  Recovery recovery_;
+  SeenLimits seen_{calls_, *shadow_, quarantine_, limits_};
+  KeptLimits kept_{calls_, *shadow_, quarantine_, limits_};
+  DepartureReports reports_{calls_, quarantine_, shadow_->recent(), limits_};
+  Grants grants_{calls_, *shadow_, kept_, reports_, semaphores_};
+  CounterResets counter_resets_{calls_, quarantine_, wait_list_, limits_};
+  Fallback fallback_{calls_, *shadow_, semaphores_, fleet_, limits_};
+  Recovery recovery_{calls_, *shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this};
 
   // Reused, to save allocations.
   std::vector<std::string> permits_;

@@ -26,8 +26,8 @@ bool SharedPauses::shorten(Time latest) {
 /// Its own may have been long on its way, and be over.
 void SharedPauses::message(Time now, std::string_view words) {
   if (!words.starts_with(kPauseWord)) return;
-  const auto told = read_told_pause(words.substr(kPauseWord.size()));
-  if (told && told->by != shared_.who()) remember(now, told->whom, now + told->length);
+  const auto read = read_pause(words.substr(kPauseWord.size()));
+  if (read && read->sender != shared_.process_name()) remember(now, read->target, now + read->length);
 }
 
 void SharedPauses::remember(Time now, std::string_view hash, Time until) {

@@ -10,6 +10,7 @@
 
 #include "flow/group_hash.h"
 #include "flow/limiter.h"
+#include "redis/client/make_servers.h"
 #include "redis/client/scripts.h"
 
 namespace penstock::redis {
@@ -46,36 +47,41 @@ std::optional<base::SipKey> label_key_in(std::string_view text) {
 
 }  // namespace
 
+std::span<const std::string_view> scripts() { return kScripts; }
+
 SharedRedis::SharedRedis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, RedisEvents& events,
-                         std::function<void(int)> on_processes, NoticeSink notices, Network& network)
+                         std::function<void(int)> on_processes, NoticeSink notices, Network& network,
+                         std::string process_name)
     : loop_(loop),
       config_(config),
       on_processes_(std::move(on_processes)),
       notices_(std::move(notices)),
-      who_(new_name(network)),
+      process_name_(process_name.empty() ? new_name(network) : std::move(process_name)),
       all_(config.prefix + ":processes"),
       processes_(config),
       up_since_(loop.now() - kPresence),
       said_present_(loop.now() - kPresence),
-      redis_(std::make_unique<Redis>(loop, resolver, network, config, kScripts, who_, events, notices_)) {}
+      servers_(make_servers(loop, resolver, network, config, kScripts, process_name_, events, notices_)) {}
 
-std::string_view SharedRedis::fresh_generation(std::int64_t latest, std::string_view since) {
-  fresh_ = who_ + "." + std::to_string(++generations_);
-  const auto id = redis_->server_id();
+std::string_view SharedRedis::fresh_generation(std::string_view id, std::int64_t latest, std::string_view since) {
+  fresh_ = process_name_ + "." + std::to_string(++generations_);
   if (!id.empty() || latest > 0) fresh_.append("@").append(id);
   if (latest > 0) fresh_.append("@").append(std::to_string(latest)).append(since);
   return fresh_;
 }
 
-void SharedRedis::share_labels(base::SipKey& key) {
-  if (std::exchange(labels_, &key) != &key) agree_on_labels();
+void SharedRedis::share_labels(base::SipKey* key) {
+  if (std::exchange(labels_, key) != key) agree_on_labels();
 }
 
 void SharedRedis::agree_on_labels() {
   if (!labels_) return;
-  redis_->agree(config_.prefix + ":labels", text_of(*labels_), [this](const Outcome& outcome, std::int64_t) {
+  const std::string name = config_.prefix + ":labels";
+  Redis* const redis = servers_->server_for(slot_of(name));
+  if (!redis) return;
+  redis->agree(name, text_of(*labels_), [this](const Outcome& outcome, std::int64_t) {
     const auto key = outcome ? label_key_in(outcome->text()) : std::nullopt;
-    if (key) *labels_ = *key;
+    if (key && labels_) *labels_ = *key;
   });
 }
 
@@ -85,12 +91,13 @@ std::int64_t SharedRedis::soon() {
 }
 
 void SharedRedis::came_up() {
-  starting_ = false;
+  if (servers_->up()) starting_ = false;
   look_whose_memory();
   agree_on_labels();
 }
 
-/// The first call on each connection, so that every later call knows whether this server has forgotten anything.
+/// The first call on each connection, so that every later call knows whether this server has forgotten anything. Nodes
+/// of a cluster are not asked: keys come to them and go with their slots.
 void SharedRedis::look_whose_memory() {
   const bool has_just_begun = !std::exchange(was_up_, true);
   if (has_just_begun) {
@@ -98,9 +105,12 @@ void SharedRedis::look_whose_memory() {
   } else {
     up_since_ = loop_.now();
   }
-  const auto id = redis_->server_id();
+  if (in_cluster()) return;
+  const std::string key = config_.prefix + ":born";
+  const Redis* const redis = servers_->find_server(slot_of(key));
+  const auto id = redis ? redis->server_id() : std::string_view();
   if (id.empty()) return;
-  const std::string key = config_.prefix + ":born", channel = channel_of(config_, kAllProcesses);
+  const std::string channel = channel_of(config_, kAllProcesses);
   const std::string_view keys[] = {key}, arguments[] = {id, has_just_begun ? "1" : "0", channel};
   call(Script::born, keys, arguments, [](const Outcome&, std::int64_t) {});
 }
@@ -108,22 +118,25 @@ void SharedRedis::look_whose_memory() {
 /// Called at once when the process begins, so that others know of it. Right after a return it is put off: Redis has
 /// calls enough then.
 void SharedRedis::say_present() {
-  const std::string_view key = key_to_be_there(loop_.now());
-  if (key.empty()) return;
-  const std::string_view keys[] = {key}, arguments[] = {who_};
+  if (!is_presence_due(loop_.now())) return;
+  const std::string_view keys[] = {all_}, arguments[] = {process_name_};
   call(Script::present, keys, arguments, [this](const Outcome& outcome, std::int64_t) {
     if (outcome) note_processes(outcome->integer());
   });
 }
 
-std::string_view SharedRedis::key_to_be_there(std::int64_t now) {
-  if (now - said_present_ < kPresence / 2 || now - up_since_ < 2 * flow::kHorizon) return {};
+std::string_view SharedRedis::presence_key(std::int64_t now) {
+  return !in_cluster() && is_presence_due(now) ? std::string_view(all_) : std::string_view();
+}
+
+bool SharedRedis::is_presence_due(std::int64_t now) {
+  if (now - said_present_ < kPresence / 2 || now - up_since_ < 2 * flow::kHorizon) return false;
   said_present_ = now;
-  return all_;
+  return true;
 }
 
 /// A failed or undecided ask does not count this process, so it says by a call of its own that it is there.
-void SharedRedis::heard_there(const Outcome& outcome) {
+void SharedRedis::presence_answered(const Outcome& outcome) {
   constexpr int kBefore = 14;  // what book.lua answers before the number of processes
   std::int64_t count = 0;
   if (outcome) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are told of the sharing of one upstream's limits: that Redis does not do as it should, and that processes
+// Notices about the sharing of one upstream's limits: that Redis does not do as it should, and that processes
 // differ in their limits; each once, and once when it is over. For shared_limiter.
 #pragma once
 
@@ -37,14 +37,15 @@ class SharingNotices {
   /// A reply that tells how many processes there are also tells whether their limits differ.
   void on_reply(const BookReply& reply) {
     if (reply.alive <= 0) return;
-    switch (agreement_.heard(reply.received, reply.others_limits)) {
+    switch (agreement_.update(reply.received, reply.others_limits)) {
       case Agreement::News::none: return;
       case Agreement::News::agree:
         return tell(LogLevel::info, "all processes have the same limits of " + calls_.upstream() + " again");
       case Agreement::News::differ: break;
     }
-    tell(LogLevel::warn, "processes share the limits of " + calls_.upstream() + " and differ in them: " +
-                             told_to_people(calls_.args().told()) + "; " + told_to_people(reply.others_limits));
+    tell(LogLevel::warn, "processes share the limits of " + calls_.upstream() +
+                             " and differ in them: " + describe_limits_report(calls_.args().limits_report()) + "; " +
+                             describe_limits_report(reply.others_limits));
   }
   /// Other processes have other limits, as last reported.
   bool limits_differ(flow::Time now) const { return agreement_.differs(now); }

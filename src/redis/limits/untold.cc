@@ -11,7 +11,7 @@ void Untold::granted(std::string_view group, const flow::Departure& departure, f
   granted_until_ = std::max(granted_until_, departure.at);
   for (auto* untold : {&unknown_, told_ != 0 ? &later_ : nullptr}) {
     if (!untold) continue;
-    if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(limits_, at_zero, all_.epoch());
+    if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(*limits_, at_zero, all_.epoch());
     if (unlimited) {
       (*untold)->book_unlimited(departure.at, group, departure.weight, departure.epoch);
     } else {
@@ -22,19 +22,20 @@ void Untold::granted(std::string_view group, const flow::Departure& departure, f
 
 /// What the process has taken of a limit that it kept by its part, if it did.
 std::string Untold::taken_or(flow::LimitIndex limit, std::string_view group, const std::string& known) const {
-  std::string taken = all_.taken(limit, group);
+  std::string taken = all_.limit(limit, group).taken();
   return taken.empty() ? known : taken;
 }
 
 std::uint64_t Untold::tell(const Tell& tell) {
   if (const flow::LocalLimiter* untold = all_unknown_ ? &all_ : unknown_.get()) {
     untold->states([&](flow::LimitIndex limit, std::string_view group, const std::string& state) {
-      const auto& kind = limits_[static_cast<std::size_t>(limit)].kind;
+      const auto& kind = (*limits_)[static_cast<std::size_t>(limit)].kind;
       const bool is_latest = std::holds_alternative<PacerConfig>(kind) || std::holds_alternative<AdaptiveConfig>(kind);
       if (!all_unknown_) {
-        tell(limit, group, is_latest ? all_.state(limit, group) : taken_or(limit, group, state), {});
+        tell(limit, group, is_latest ? all_.limit(limit, group).state() : taken_or(limit, group, state), {});
       } else {
-        tell(limit, group, state, unknown_ ? taken_or(limit, group, unknown_->state(limit, group)) : std::string());
+        tell(limit, group, state,
+             unknown_ ? taken_or(limit, group, unknown_->limit(limit, group).state()) : std::string());
       }
     });
   }

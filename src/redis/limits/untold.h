@@ -20,7 +20,9 @@ namespace penstock::redis {
 class Untold {
  public:
   /// `limits`, and `all`, which has all departures of this process, must outlive this.
-  Untold(const std::vector<LimitConfig>& limits, const flow::LocalLimiter& all) : limits_(limits), all_(all) {}
+  Untold(const std::vector<LimitConfig>& limits, const flow::LocalLimiter& all) : limits_(&limits), all_(all) {}
+  /// The limits are these from now on.
+  void refer_to(const std::vector<LimitConfig>& limits) { limits_ = &limits; }
 
   /// Something is to be told; something is not known to Redis, whether it is being told or not.
   bool is_due() const { return all_unknown_ || (unknown_ && told_ == 0); }
@@ -55,7 +57,7 @@ class Untold {
  private:
   std::string taken_or(flow::LimitIndex limit, std::string_view group, const std::string& known) const;
 
-  const std::vector<LimitConfig>& limits_;
+  const std::vector<LimitConfig>* limits_;
   const flow::LocalLimiter& all_;
   std::unique_ptr<flow::LocalLimiter> unknown_;  // granted alone; null: nothing
   std::unique_ptr<flow::LocalLimiter> later_;    // the part of it granted since the last telling began

@@ -18,14 +18,13 @@ UpstreamCalls::UpstreamCalls(SharedRedis& shared, std::string upstream, const st
       upstream_(std::move(upstream)),
       hash_(shared.config().prefix, upstream_, shared.config().secret),
       on_failure_(std::move(on_failure)),
-      args_(shared.config().prefix, upstream_, shared.who(), limits),
+      args_(shared.config().prefix, upstream_, shared.process_name(), limits),
+      slot_(slot_of(args_.head())),
+      memory_(shared_, slot_),
       touched_(std::numeric_limits<Time>::min() / 2) {}
 
 void UpstreamCalls::on_reply(const BookReply& reply) {
-  const bool closed = reply.status == BookReply::Status::closed;
-  has_met_ |= !closed;
-  has_said_since_ &= !closed;
-  if (reply.status == BookReply::Status::ok) latest_ = std::max(latest_, reply.now);
+  memory_.on_reply(reply);
   clock_.learn(reply.sent, reply.received, reply.now);
 }
 
@@ -36,18 +35,17 @@ bool UpstreamCalls::worked(const Outcome& outcome) const {
 
 bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   const bool keeps_to_part = when_down() == WhenDown::share;
-  const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
-  const std::string_view since = !says_since ? "" : book.has_unknown ? "+" : "s";
-  const std::string_view processes = book.touch ? shared_.key_to_be_there(now) : std::string_view();
+  const std::string_view since = keeps_to_part ? memory_.mark_to_tell(book.has_unknown) : "";
+  const std::string_view processes = book.touch ? shared_.presence_key(now) : std::string_view();
   if (!processes.empty()) {
     done = [&shared = shared_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
-      shared.heard_there(outcome);
+      shared.presence_answered(outcome);
       done(outcome, sent);
     };
   }
   call_.clear();
-  args_.book(call_, {.generation = generation_,
-                     .fresh_generation = shared_.fresh_generation(has_met_ ? 0 : latest_, since),
+  args_.book(call_, {.generation = memory_.generation(),
+                     .fresh_generation = shared_.fresh_generation(memory_.server_now(), memory_.time_to_tell(), since),
                      .alive = book.alive,
                      .touch = book.touch,
                      .processes = processes,
@@ -65,32 +63,32 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
 void UpstreamCalls::give_back(std::string_view group, std::int64_t at, int weight,
                               std::span<const flow::LimitIndex> without) {
   call_.clear();
-  args_.give_back(call_, generation_, key_of(group), at, weight, without);
+  args_.give_back(call_, memory_.generation(), key_of(group), at, weight, without);
   call(Script::give_back);
 }
 
 void UpstreamCalls::report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
                                 std::span<const flow::LimitIndex> without) {
   call_.clear();
-  args_.report_late(call_, generation_, key_of(group), moves, without);
+  args_.report_late(call_, memory_.generation(), key_of(group), moves, without);
   call(Script::report_late);
 }
 
 void UpstreamCalls::refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without) {
   call_.clear();
-  args_.refused(call_, generation_, key_of(group), departed, without);
+  args_.refused(call_, memory_.generation(), key_of(group), departed, without);
   call(Script::refused);
 }
 
 void UpstreamCalls::learned(std::string_view group, const ScriptArgs::Learned& learned) {
   call_.clear();
-  args_.learned(call_, generation_, key_of(group), learned);
+  args_.learned(call_, memory_.generation(), key_of(group), learned);
   call(Script::learned);
 }
 
 void UpstreamCalls::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
   call_.clear();
-  args_.cancel_wait(call_, generation_, key_of(group), scope);
+  args_.cancel_wait(call_, memory_.generation(), key_of(group), scope);
   call(Script::cancel_wait);
 }
 
@@ -102,7 +100,7 @@ bool UpstreamCalls::pause(std::string_view group, Time length, Call::Done done, 
 
 bool UpstreamCalls::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {
   call_.clear();
-  args_.reset(call_, generation_, key_of(group), counter);
+  args_.reset(call_, memory_.generation(), key_of(group), counter);
   return call(Script::reset, std::move(done));
 }
 
@@ -110,22 +108,28 @@ bool UpstreamCalls::permits(const LimitConfig& semaphore, flow::LimitIndex place
                             std::string_view told, int alive, Call::Done done) {
   call_.clear();
   if (place != flow::kNoLimit) {
-    args_.permits(call_, shared_.fresh_generation(), alive, group, place, told);
+    args_.permits(call_, shared_.fresh_generation(memory_.server_now()), alive, group, place, told);
     return call(Script::permits, std::move(done));
   }
-  const ScriptArgs former(shared_.config().prefix, upstream_, shared_.who(), std::vector{semaphore});
-  former.permits(call_, shared_.fresh_generation(), alive, group, 0, told);
+  const ScriptArgs former(shared_.config().prefix, upstream_, shared_.process_name(), std::vector{semaphore});
+  former.permits(call_, shared_.fresh_generation(memory_.server_now()), alive, group, 0, told);
   return call(Script::permits, std::move(done));
 }
 
 void UpstreamCalls::begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in) {
   call_.clear();
-  args_.begin_replay(call_, generation_, what, handed_in);
+  args_.begin_replay(call_, memory_.generation(), what, handed_in);
 }
 
 void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, std::string_view state,
                               std::string_view untold) {
   args_.add_state(call_, limit, key_of(group), state, untold);
+}
+
+bool UpstreamCalls::look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done) {
+  call_.clear();
+  args_.look(call_, limits);
+  return call(Script::look, std::move(done));
 }
 
 bool UpstreamCalls::replay(Call::Done done) { return call(Script::replay, std::move(done)); }
@@ -136,7 +140,7 @@ bool UpstreamCalls::call(Script script, Call::Done done) {
       if (self) self->worked(outcome);
     };
   }
-  return shared_.call(script, call_.keys.all(), call_.arguments.all(), std::move(done));
+  return shared_.call_at(slot_, script, call_.keys.all(), call_.arguments.all(), std::move(done));
 }
 
 }  // namespace penstock::redis

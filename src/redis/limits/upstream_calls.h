@@ -16,6 +16,7 @@
 #include "redis/limits/book_reply.h"
 #include "redis/limits/clock_map.h"
 #include "redis/limits/group_key.h"
+#include "redis/limits/known_memory.h"
 #include "redis/limits/script_args.h"
 #include "redis/limits/shared_redis.h"
 
@@ -36,6 +37,8 @@ class UpstreamCalls {
                 OnFailure on_failure);
 
   SharedRedis& shared() const { return shared_; }
+  /// The one that keeps the upstream's keys; null: none is known.
+  Redis* redis() const { return shared_.servers().server_for(slot_); }
   const std::string& upstream() const { return upstream_; }
   const ScriptArgs& args() const { return args_; }
   flow::Time now() const { return shared_.loop().now(); }
@@ -50,12 +53,8 @@ class UpstreamCalls {
   Standing standing() const { return standing_; }
   bool connected() const { return standing_ == Standing::connected; }
   void set_standing(Standing standing) { standing_ = standing; }
-  /// Empty: not known.
-  const std::string& generation() const { return generation_; }
-  void enter(std::string_view generation) { generation_ = generation; }
-  /// This may be another Redis, or know less than before. So the next ask tells the latest script time that this
-  /// process was told, before anything else is said.
-  void meet_anew() { has_met_ = has_said_since_ = false; }
+  KnownMemory& memory() { return memory_; }
+  const KnownMemory& memory() const { return memory_; }
   /// The script clock, as far as known.
   const ClockMap& clock() const { return clock_; }
   /// To be called with each reply to an ask.
@@ -97,7 +96,9 @@ class UpstreamCalls {
   void begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in);
   void add_state(flow::LimitIndex limit, std::string_view group, std::string_view state, std::string_view untold);
   bool replay(Call::Done done);
-  void publish(std::string_view words) { shared_.redis().publish_to_all(upstream_ + " " + std::string(words)); }
+  /// Tells how these limits stand, see look.lua. OnFailure is not called.
+  bool look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done);
+  void publish(std::string_view words) { shared_.publish_to_all(upstream_ + " " + std::string(words)); }
 
  private:
   static constexpr flow::Time kTouchAfter = 500'000;
@@ -111,15 +112,15 @@ class UpstreamCalls {
   const OnFailure on_failure_;
   ScriptArgs args_;
   std::uint64_t changes_ = 0;
+  const Slot slot_;  // of all keys of the upstream
   ClockMap clock_;
   ScriptCall call_;  // reused, to save allocations
   Standing standing_ = Standing::down;
-  std::string generation_;
-  std::int64_t latest_ = 0;     // latest script time that a reply told, which Redis keeps
-  bool has_met_ = true;         // the current server has heard of `latest_`
-  bool has_said_since_ = true;  // and that this process was away
+  KnownMemory memory_;
   flow::Time touched_;
   base::WeakSelf<UpstreamCalls> self_{this};
 };
+
+inline bool recovering(const UpstreamCalls& calls) { return calls.standing() == UpstreamCalls::Standing::recovering; }
 
 }  // namespace penstock::redis

@@ -22,7 +22,7 @@ void UpstreamPauses::begin(Time now, std::string_view group, Time until) {
   if (calls_.connected()) {
     tell(now, group, until);
   } else {
-    untold_.extend(now, group, until);
+    unsent_.extend(now, group, until);
   }
 }
 
@@ -44,7 +44,7 @@ bool UpstreamPauses::shorten(Time latest) {
     });
   }
   shadow_.all().shorten_pauses(now, latest);
-  untold_.shorten(latest);
+  unsent_.shorten(latest);
   until_ = std::min(until_, latest);
   return learned_.shorten(latest);
 }
@@ -59,9 +59,9 @@ void UpstreamPauses::message(std::string_view words) {
   some_lane(length);
 }
 
-void UpstreamPauses::tell_untold() {
+void UpstreamPauses::tell_unsent() {
   const Time now = calls_.now();
-  std::exchange(untold_, {}).each(now, [&](const std::string& group, Time until) { tell(now, group, until); });
+  std::exchange(unsent_, {}).each(now, [&](const std::string& group, Time until) { tell(now, group, until); });
 }
 
 void UpstreamPauses::tell_all() {
@@ -74,7 +74,7 @@ void UpstreamPauses::tell(Time now, std::string_view group, Time until) {
   calls_.pause(group, until - now,
                [alive = calls_.ref(), this, name = std::string(group), until](const Outcome& outcome, Time) {
                  if (!alive || calls_.worked(outcome)) return;
-                 untold_.extend(calls_.now(), name, until);
+                 unsent_.extend(calls_.now(), name, until);
                });
   if (semaphores_.any()) calls_.publish(std::string(kMessage) + " " + std::to_string(until - now));
 }

@@ -34,7 +34,7 @@ class UpstreamPauses {
   /// The same in a message: " <microseconds>".
   void message(std::string_view words);
   /// Tells Redis of the pauses that it was not told of; of all, since it has lost them.
-  void tell_untold();
+  void tell_unsent();
   void tell_all();
 
   /// Some lane may be paused: Redis is to be asked.
@@ -47,7 +47,7 @@ class UpstreamPauses {
   UpstreamCalls& calls_;
   Shadow& shadow_;
   const Semaphores& semaphores_;
-  flow::Pauses untold_;   // by group
+  flow::Pauses unsent_;   // by group
   flow::Pauses learned_;  // all that are known
   flow::Time until_ = 0;  // the end of the last of all processes' pauses
 };

@@ -2,25 +2,33 @@
 // Commands and replies in the same order; those of the greeting come first.
 #include "redis/wire/connection.h"
 
+#include <cerrno>
 #include <utility>
 
+#include "redis/wire/advice.h"
 #include "redis/wire/network.h"
 
 namespace penstock::redis {
 
 namespace {
 constexpr std::size_t kKeptCapacity = 16 * 1024;
+constexpr std::string_view kTlsAlert = "\x15\x03";  // the type and the major version of its record
+
+Failure nonsense(std::string_view bytes) {
+  if (bytes.starts_with(kTlsAlert)) return {FailureKind::protocol, "it speaks TLS", Advice::tls};
+  return {FailureKind::protocol, "its answer makes no sense"};
 }
+}  // namespace
 
 Connection::Connection(loop::Loop& loop, std::unique_ptr<loop::Stream> stream, const RedisConfig& config, For what,
-                       std::int64_t ready_until, ConnectionEvents& events)
+                       std::int64_t ready_until, ConnectionEvents& events, Greeting::Server server)
     : loop_(loop),
       config_(config),
       for_(what),
       ready_until_(ready_until),
       events_(events),
       stream_(std::move(stream)),
-      greeting_(config, what == For::commands),
+      greeting_(config, what == For::commands, server),
       sending_(loop, [this] { send_out(); }),
       deadline_(loop, [this] { look_at_clock(); }),
       judging_(loop, [this] { judge_lateness(); }) {
@@ -35,7 +43,7 @@ void Connection::send(Call call) {
 
 void Connection::queue(Call call) {
   out_ += call.command;
-  call.asked = call.sent = loop_.now();
+  call.sent = loop_.now();
   waiting_.push_back(std::move(call));
   ++unsent_;
   sending_.ask();
@@ -57,19 +65,22 @@ void Connection::on_read(std::string_view bytes) {
   while (!ended()) {
     const auto found = reader_.next();
     if (found == ReplyReader::Found::nothing) return;
-    if (found == ReplyReader::Found::nonsense) return end({FailureKind::protocol, "its answer makes no sense"});
+    if (found == ReplyReader::Found::nonsense) return end(nonsense(bytes));
     take(reader_.reply());
   }
 }
 
-void Connection::on_gone() { end({FailureKind::lost, why_gone(*stream_)}); }
+void Connection::on_gone() {
+  const bool reset_at_once = !ready_ && stream_->error() == ECONNRESET;
+  end({FailureKind::lost, why_gone(*stream_), reset_at_once ? Advice::reset : Advice::none});
+}
 
 void Connection::end(const Failure& why) {
   if (ended()) return;
   stream_.reset();
   sending_.cancel();
   stop_clock();
-  events_.on_ended(why, std::exchange(waiting_, {}));
+  events_.on_ended(advised(why, config_, greeting_.wanted()), std::exchange(waiting_, {}));
 }
 
 void Connection::take(const Reply& reply) {
@@ -101,9 +112,7 @@ void Connection::greeted(const Outcome& outcome) {
 
 // Time-outs.
 
-std::int64_t Connection::due() const {
-  return ready_ ? waiting_.front().asked + config_.timeout.count() : ready_until_;
-}
+std::int64_t Connection::due() const { return ready_ ? waiting_.front().sent + config_.timeout.count() : ready_until_; }
 
 /// One timer serves the oldest call: a reply does not move it, it looks again when it fires.
 void Connection::look_at_clock() {

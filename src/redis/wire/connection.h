@@ -24,15 +24,16 @@
 
 namespace penstock::redis {
 
-/// A command under way. Its time-out runs from `asked` on; `sent` is when the kernel got it. In µs, by the loop's
-/// clock.
+/// A command under way. Its time-out runs from `sent` on, when the kernel got it: if this process is held up before
+/// that, the server is not to blame. In µs, by the loop's clock.
 struct Call {
   using Done = std::move_only_function<void(const Outcome&, std::int64_t sent)>;
   std::string command;
   Done done;
   std::optional<std::size_t> script;  ///< the script's number, if the command is an EVALSHA
   bool repeated = false;
-  std::int64_t asked = 0, sent = 0;
+  bool asking = false;  ///< the node is to answer though the slot is still on its way to it
+  std::int64_t sent = 0;
 };
 
 /// Called from the loop, or from Connection::end().
@@ -57,7 +58,7 @@ class Connection final : loop::StreamEvents {
   /// Greets from the next iteration's end on, and ends if it is not ready at `ready_until`. `config` and `events` must
   /// outlive it.
   Connection(loop::Loop& loop, std::unique_ptr<loop::Stream> stream, const RedisConfig& config, For what,
-             std::int64_t ready_until, ConnectionEvents& events);
+             std::int64_t ready_until, ConnectionEvents& events, Greeting::Server server = Greeting::Server::redis);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "loop/loop.h"
 #include "loop/resolver.h"
@@ -20,17 +21,36 @@
 
 namespace penstock::redis {
 
+/// Where to dial.
+struct Place {
+  std::string host;  ///< a name or an address
+  std::uint16_t port = 0;
+  std::string path;  ///< a Unix socket's, used instead if not empty
+  bool tls = false;
+  std::string name{};  ///< that its certificate must be for; empty: the host
+  bool operator==(const Place&) const = default;
+};
+
+/// Whether a host is an address, and no name.
+bool is_address(const std::string& host);
+/// Of a Redis that no Sentinel has to name.
+Place place_in(const RedisConfig& config);
+/// For notices: "host:port" or "unix:path".
+std::string to_string(const Place& place);
+/// For notices: where the Redis of a configuration is.
+std::string place_of(const RedisConfig& config);
+
 class Dialer final : loop::StreamEvents {
  public:
   /// Called once, from the loop: with a connected stream, or with why there is none. The Dialer must not be destroyed
   /// in it.
   using Done = std::move_only_function<void(std::expected<std::unique_ptr<loop::Stream>, Failure>)>;
-  /// Called when a host name has led to addresses, one of which is dialled next.
-  using Found = std::move_only_function<void(const loop::Addresses&)>;
+  /// Called when it is known where to dial: one of these is dialled next.
+  using Found = std::move_only_function<void(const std::vector<Endpoint>&)>;
 
   /// Begins at once. `attempt` selects which of several addresses is tried first; `until` is the time at which it gives
-  /// up. `config`, `resolver` and `network` must outlive it.
-  Dialer(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config, std::size_t attempt,
+  /// up. `resolver` and `network` must outlive it.
+  Dialer(loop::Loop& loop, loop::Resolver& resolver, Network& network, Place place, std::size_t attempt,
          std::int64_t until, Found found, Done done);
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
@@ -42,13 +62,14 @@ class Dialer final : loop::StreamEvents {
   void on_drained() override {}
 
   void find();
+  void dial_all(const loop::Addresses& addresses);
   void dial_next();
   void finish(std::expected<std::unique_ptr<loop::Stream>, Failure> outcome);
 
   loop::Loop& loop_;
   loop::Resolver& resolver_;
   Network& network_;
-  const RedisConfig& config_;
+  const Place place_;
   const std::size_t attempt_;
   Found found_;
   Done done_;
@@ -58,8 +79,5 @@ class Dialer final : loop::StreamEvents {
   std::unique_ptr<loop::Stream> stream_;
   loop::Timer deadline_;
 };
-
-/// Where Redis is, for people: "host:port" or "unix:path".
-std::string place_of(const RedisConfig& config);
 
 }  // namespace penstock::redis

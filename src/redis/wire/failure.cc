@@ -25,12 +25,22 @@ constexpr std::pair<std::string_view, FailureKind> kCodes[] = {
     {"WRONGTYPE", FailureKind::wrongtype},
     {"NOSCRIPT", FailureKind::noscript},
     {"CORRUPT", FailureKind::corrupt},
-    {"MOVED", FailureKind::unsupported},
-    {"ASK", FailureKind::unsupported},
+    {"MOVED", FailureKind::moved},
+    {"ASK", FailureKind::moved},
     {"CROSSSLOT", FailureKind::unsupported},
 };
 
-constexpr std::size_t kLongestText = 500;  // longer than any key of ours
+/// Where Redis' own words do not say what to do.
+Advice advice_for(std::string_view code) {
+  if (code == "NOAUTH") return Advice::log_in;
+  if (code == "WRONGPASS") return Advice::see_login;
+  if (code == "READONLY" || code == "MASTERDOWN") return Advice::replica;
+  if (code == "CLUSTERDOWN") return Advice::check_cluster;
+  return Advice::none;
+}
+
+constexpr std::string_view kUnserved = "CLUSTERDOWN Hash slot";  // not served; what else is down concerns all slots
+constexpr std::size_t kLongestText = 500;                        // longer than any key of ours
 
 }  // namespace
 
@@ -38,13 +48,15 @@ Failure failure_of(std::string_view error_reply) {
   const auto code = error_reply.substr(0, error_reply.find(' '));
   const auto* known = std::ranges::find(kCodes, code, [](const auto& entry) { return entry.first; });
   const auto kind = known == std::end(kCodes) ? FailureKind::error : known->second;
-  if (kind == FailureKind::unsupported) return {kind, "a Redis Cluster is not supported"};
-  return {kind, std::string(error_reply.substr(0, kLongestText))};
+  if (error_reply.starts_with(kUnserved))
+    return {FailureKind::unserved, std::string(error_reply.substr(0, kLongestText))};
+  if (kind == FailureKind::unsupported) return failure_of_cluster();
+  return {kind, std::string(error_reply.substr(0, kLongestText)), advice_for(code)};
 }
 
 bool is_outage(FailureKind kind) {
   return kind != FailureKind::wrongtype && kind != FailureKind::noscript && kind != FailureKind::corrupt &&
-         kind != FailureKind::error && kind != FailureKind::noperm;
+         kind != FailureKind::error && kind != FailureKind::noperm && !is_of_one_slot(kind);
 }
 
 }  // namespace penstock::redis

@@ -10,7 +10,8 @@ namespace penstock::redis {
 namespace {
 
 class Sockets final : public Network {
-  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, loop::StreamEvents& events) override {
+  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const std::string&,
+                                     loop::StreamEvents& events) override {
     return loop::Stream::dial(loop, there, events, loop::DialFor::ourselves);
   }
   std::unique_ptr<loop::Stream> dial_path(loop::Loop& loop, const std::string& path,

@@ -27,15 +27,20 @@ std::string as_in_acl(std::string_view command) {
   return word == "pubsub" ? "pubsub|numsub" : word;
 }
 
-std::string for_people(std::string word) {
+std::string command_name(std::string word) {
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return c == '|' ? ' ' : std::toupper(c); });
   return word;
 }
 
-std::string list_of(const std::vector<std::string>& commands) {
+std::string joined(const std::vector<std::string>& words) {
   std::string text;
-  for (const auto& command : commands) text += (text.empty() ? "" : ", ") + for_people(command);
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
+}
+
+std::string list_of(std::vector<std::string> commands) {
+  for (auto& command : commands) command = command_name(std::move(command));
+  return joined(commands);
 }
 
 void add_one(std::vector<std::string>& all, std::string word) {
@@ -68,9 +73,16 @@ bool Refusals::note(std::string_view command, std::string_view error_reply) {
   return true;
 }
 
+bool Refusals::note_subscribe(std::string_view channel, std::string_view error_reply) {
+  if (refused_by(error_reply) != Refused::channels) return note("subscribe", error_reply);
+  add_one(named_channels_, std::string(channel));
+  return true;
+}
+
 void Refusals::add(const Refusals& more) {
   for (const auto& command : more.denied_) add_one(denied_, command);
   for (const auto& command : more.unknown_) add_one(unknown_, command);
+  for (const auto& channel : more.named_channels_) add_one(named_channels_, channel);
   keys_ |= more.keys_;
   channels_ |= more.channels_;
 }
@@ -93,10 +105,12 @@ std::string Refusals::text(const RedisConfig& config) const {
   if (!denied_.empty()) may_not.push_back("run " + list_of(denied_));
   if (keys_) may_not.push_back("use keys " + keys_of(config));
   if (channels_) may_not.push_back("use channels " + channels_of(config));
+  if (!named_channels_.empty()) may_not.push_back("use channels " + joined(named_channels_));
   std::string text;
   for (const auto& one : may_not) text.append(text.empty() ? "its user " + user + " may not " : " nor ").append(one);
   if (!unknown_.empty())
-    text += (text.empty() ? "" : "; ") + std::string("it has no command named ") + list_of(unknown_);
+    text += (text.empty() ? "" : "; ") + std::string("it has no command named ") + list_of(unknown_) +
+            ": it is too old, or rename-command took " + (unknown_.size() == 1 ? "it" : "them") + " away";
   if (may_not.empty()) return text;
   text += "; to grant it: ACL SETUSER " + user;
   for (const auto& word : missing(config)) text += " " + word;
@@ -107,6 +121,7 @@ std::vector<std::string> Refusals::missing(const RedisConfig& config) const {
   std::vector<std::string> words;
   if (keys_) words.push_back("~" + keys_of(config));
   if (channels_) words.push_back("&" + channels_of(config));
+  for (const auto& channel : named_channels_) words.push_back("&" + channel);
   for (const auto& command : denied_) words.push_back("+" + command);
   for (const auto& command : unknown_) words.push_back("+" + command);
   return words;
@@ -116,6 +131,9 @@ std::string acl_rules(const RedisConfig& config) {
   std::vector<std::string> commands(kScriptCommands.begin(), kScriptCommands.end());
   for (const auto command : kOwnCommands) add_one(commands, std::string(command));
   if (config.database != 0) add_one(commands, "select");
+  for (const auto* command : {"asking", "cluster|slots"}) {
+    if (!config.cluster.empty()) add_one(commands, command);
+  }
   std::string rules = "~" + keys_of(config) + " &" + channels_of(config);
   for (const auto& command : commands) rules += " +" + command;
   return rules;

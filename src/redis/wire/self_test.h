@@ -16,7 +16,8 @@ namespace penstock::redis {
 inline constexpr std::array<std::string_view, 20> kScriptCommands{
     "del",           "get",  "lindex", "llen", "lrange", "lset", "ltrim", "pexpire", "pttl",   "publish",
     "pubsub|numsub", "rpop", "rpush",  "set",  "time",   "zadd", "zcard", "zcount",  "zrange", "zremrangebyscore"};
-/// The commands that a process itself calls, besides SELECT, which it needs only for a database other than 0.
+/// The commands that a process itself calls, besides SELECT, which it needs only for a database other than 0, and
+/// ASKING and CLUSTER SLOTS, which it needs only in a cluster.
 inline constexpr std::array<std::string_view, 4> kOwnCommands{"evalsha", "info", "script|load", "subscribe"};
 
 class Refusals {
@@ -24,6 +25,8 @@ class Refusals {
   /// Notes an error reply to `command`, which may be in upper or lower case. False: the reply is not a refusal ("OOM
   /// …").
   bool note(std::string_view command, std::string_view error_reply);
+  /// As note(), of a SUBSCRIBE to a channel that is not one of ours.
+  bool note_subscribe(std::string_view channel, std::string_view error_reply);
   void add(const Refusals& more);
 
   bool none() const { return *this == Refusals(); }
@@ -31,7 +34,7 @@ class Refusals {
   bool stop_scripts() const;
   /// True if processes cannot hear of each other; scripts may work nevertheless.
   bool stop_messages() const;
-  /// For people: what is refused, to which user, and the ACL command that grants it.
+  /// For notices: what is refused, to which user, and the ACL command that grants it.
   std::string text(const RedisConfig& config) const;
   /// The ACL rules to be granted: "+time", "&penstock:to:*". Includes commands that Redis does not know.
   std::vector<std::string> missing(const RedisConfig& config) const;
@@ -41,6 +44,7 @@ class Refusals {
   bool has(std::string_view command) const;
 
   std::vector<std::string> denied_, unknown_;  // commands in ACL spelling, in alphabetical order
+  std::vector<std::string> named_channels_;    // that are not ours
   bool keys_ = false, channels_ = false;
 };
 

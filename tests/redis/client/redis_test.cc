@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "redis/redis_fixture.h"
 #include "support/redis_server.h"
 #include "support/sockets.h"
@@ -74,6 +76,18 @@ TEST_F(RedisTest, tells_when_a_call_was_sent_and_how_long_each_took) {
   EXPECT_GT(round_trips_[0], 0);
   EXPECT_LE(sent_at + round_trips_[0], run_.loop.now());
   EXPECT_EQ(redis_->counts().calls, calls + 1);
+}
+
+/// A call is sent at the end of the loop's iteration. Here that lasts longer than Redis has to answer.
+TEST_F(RedisTest, has_its_time_from_when_a_call_is_sent) {
+  config_.timeout = 500ms;
+  open(server_.port());
+  ASSERT_TRUE(comes_up());
+  std::string answer;
+  redis_->call(kSlow, {}, {}, [&](const Outcome& outcome, std::int64_t) { answer = told(outcome); });
+  std::this_thread::sleep_for(config_.timeout + 50ms);
+  ASSERT_TRUE(run_.run_until([&] { return !answer.empty(); }));
+  EXPECT_EQ(answer, "slow");
 }
 
 TEST_F(RedisTest, speaks_through_a_unix_socket) {
@@ -172,12 +186,12 @@ TEST_F(RedisWithOptions, says_that_a_password_is_missing) {
   EXPECT_THAT(notices_[0].text, HasSubstr("NOAUTH"));
 }
 
-TEST_F(RedisWithOptions, refuses_a_cluster_and_says_so) {
+TEST_F(RedisWithOptions, refuses_a_cluster_and_says_how_to_write_one) {
   const test::HeldPort bus;
   const test::RedisServer server({"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number())});
   open(server.port());
   ASSERT_TRUE(run_.run_until([&] { return !notices_.empty(); }));
-  EXPECT_THAT(notices_[0].text, HasSubstr("a Redis Cluster is not supported"));
+  EXPECT_THAT(notices_[0].text, HasSubstr("it is a Redis Cluster: write redis+cluster://HOST:6379 in redis.url"));
   EXPECT_FALSE(redis_->up());
 }
 

@@ -30,7 +30,7 @@ TEST(Rights, allow_messages_until_something_is_refused) {
 TEST(Rights, are_no_news_before_both_connections_were_tried) {
   Rights rights;
   rights.tested(refusing("publish", kNoChannel));
-  rights.messages_told();
+  rights.messages_reported();
   EXPECT_FALSE(rights.take_news().refused);
   rights.subscribed();
   const auto news = rights.take_news();
@@ -41,7 +41,7 @@ TEST(Rights, are_no_news_before_both_connections_were_tried) {
 
 TEST(Rights, are_news_once_each_way) {
   Rights rights;
-  rights.messages_told();
+  rights.messages_reported();
   rights.subscribe_failed(kNoChannel);
   EXPECT_EQ(rights.take_news().messages_come, false);
   EXPECT_EQ(rights.take_news().messages_come, std::nullopt);

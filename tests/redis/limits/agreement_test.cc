@@ -16,7 +16,7 @@ class AgreementTest : public testing::Test {
     News last = News::none;
     for (int i = 0; i < seconds; ++i, now_ += kHeardEvery) {
       EXPECT_EQ(last, News::none) << "after " << i << " s";
-      last = agreement_.heard(now_, other);
+      last = agreement_.update(now_, other);
     }
     return last;
   }
@@ -55,7 +55,7 @@ TEST_F(AgreementTest, is_not_judged_by_what_was_heard_before_a_long_silence) {
   EXPECT_EQ(hear("other", 10), News::none);
   EXPECT_EQ(hear("other", 1), News::differ);
   now_ += 3600 * kHeardEvery;
-  EXPECT_FALSE(agreement_.differs(now_)) << "nobody uses the upstream";
+  EXPECT_FALSE(agreement_.differs(now_)) << "no process uses the upstream";
   EXPECT_EQ(hear("", 1), News::agree);
 }
 

@@ -34,12 +34,12 @@ TEST_F(LearnedReportsTest, are_told_at_once_where_nothing_was_told_lately) {
 }
 
 TEST_F(LearnedReportsTest, that_come_soon_after_are_told_later_by_the_one_that_counts_most) {
+  const auto since = run_.loop.now();
   add(1, 5);
   add(3, 6);
   add(2, 7);
   add(4, 6);
   EXPECT_EQ(told_.size(), 1u);
-  const auto since = run_.loop.now();
   ASSERT_TRUE(run_.run_until([&] { return told_.size() > 1; }));
   EXPECT_THAT(told_, testing::ElementsAre("/0:5", "/0:7"));
   EXPECT_GE(run_.loop.now() - since, LearnedReports::kGathered);

@@ -49,20 +49,21 @@ TEST(LimitsText, has_the_same_hash_in_any_order_and_another_for_any_parameter) {
 }
 
 TEST(LimitsText, is_told_with_its_hash_and_who_tells_it) {
-  const std::string told = told_of({pacer_of(4)});
-  EXPECT_THAT(told, StartsWith(hash_of({pacer_of(4)}) + " "));
-  EXPECT_THAT(told_to_people(told), EndsWith("/" + std::to_string(::getpid()) +
-                                             " has pacer { qps: 4, maxBurst: 5, burstAllowanceFactor: 0.5 }"));
+  const std::string report = make_limits_report({pacer_of(4)});
+  EXPECT_THAT(report, StartsWith(hash_of({pacer_of(4)}) + " "));
+  EXPECT_THAT(
+      describe_limits_report(report),
+      EndsWith("/" + std::to_string(::getpid()) + " has pacer { qps: 4, maxBurst: 5, burstAllowanceFactor: 0.5 }"));
 }
 
 TEST(LimitsText, of_somebody_else_is_one_short_line_whatever_it_is) {
-  EXPECT_EQ(told_to_people("1234 web-1/7 pacer { qps: 1 }"), "web-1/7 has pacer { qps: 1 }");
-  EXPECT_EQ(told_to_people("1234 web\n1/7 a\x1b[2Jb\xff"), "web?1/7 has a?[2Jb?");
-  EXPECT_EQ(told_to_people(""), " has ");
-  EXPECT_EQ(told_to_people("x"), " has ");
-  EXPECT_EQ(told_to_people("x y"), "y has ");
-  EXPECT_LT(told_to_people("1 2 " + std::string(100'000, 'x')).size(), 2'000u);
-  EXPECT_LT(told_to_people("1 " + std::string(100'000, 'x')).size(), 2'000u);
+  EXPECT_EQ(describe_limits_report("1234 web-1/7 pacer { qps: 1 }"), "web-1/7 has pacer { qps: 1 }");
+  EXPECT_EQ(describe_limits_report("1234 web\n1/7 a\x1b[2Jb\xff"), "web?1/7 has a?[2Jb?");
+  EXPECT_EQ(describe_limits_report(""), " has ");
+  EXPECT_EQ(describe_limits_report("x"), " has ");
+  EXPECT_EQ(describe_limits_report("x y"), "y has ");
+  EXPECT_LT(describe_limits_report("1 2 " + std::string(100'000, 'x')).size(), 2'000u);
+  EXPECT_LT(describe_limits_report("1 " + std::string(100'000, 'x')).size(), 2'000u);
 }
 
 }  // namespace

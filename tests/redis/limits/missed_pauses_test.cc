@@ -10,10 +10,10 @@ namespace {
 TEST(MissedPauses, are_asked_for_once_when_messages_arrive_again) {
   MissedPauses pauses;
   EXPECT_FALSE(pauses.ask(5)) << "none was missed";
-  EXPECT_FALSE(pauses.set_hears(false));
+  EXPECT_FALSE(pauses.set_subscribed(false));
   EXPECT_FALSE(pauses.ask(6)) << "as long as none arrives, no lane starts anyway";
-  EXPECT_TRUE(pauses.set_hears(true));
-  EXPECT_FALSE(pauses.set_hears(true)) << "they did already";
+  EXPECT_TRUE(pauses.set_subscribed(true));
+  EXPECT_FALSE(pauses.set_subscribed(true)) << "they did already";
   EXPECT_TRUE(pauses.ask(10));
   EXPECT_FALSE(pauses.ask(11));
   EXPECT_TRUE(pauses.asked());

@@ -122,7 +122,7 @@ TEST_F(QuarantineTest, with_hold_lanes_wait_until_the_value_has_gone) {
   run_.run_for(kSecond / 4);
   EXPECT_THAT(a->took_off(), SizeIs(1));
   EXPECT_THAT(a->refused(), IsEmpty());
-  EXPECT_EQ(length(key("sliding")), 1) << "who waits counts in none";
+  EXPECT_EQ(length(key("sliding")), 1) << "a lane that waits counts in none";
   server_.run({"DEL", key("pacer")});
   ASSERT_TRUE(took_off(*a, 4));
   EXPECT_EQ(a->took_off()[1].limited_by, 0);

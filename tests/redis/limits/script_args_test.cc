@@ -60,7 +60,7 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
               ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:pause:0123", "p:{up}:line:0123",
                           "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "30", script_args_.told(),                   //
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "30", script_args_.limits_report(),          //
                           "pacer", "u", "d", "0.1", "2", "0.5",                                                      //
                           "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "told",  //
                           "tokenBucket", "u", "d", "9", "2", "3000"));
@@ -75,7 +75,7 @@ TEST_F(SpellingTest, of_what_an_answer_tells_names_its_limit_alone) {
 TEST_F(SpellingTest, of_an_ask_without_a_touch_has_the_hash_of_the_limits_alone) {
   script_args_.book(call_, {.fresh_generation = "g", .alive = 1});
   EXPECT_EQ(texts(call_.arguments)[9], hash_of(kLimits));
-  EXPECT_THAT(script_args_.told(), testing::StartsWith(hash_of(kLimits) + " "));
+  EXPECT_THAT(script_args_.limits_report(), testing::StartsWith(hash_of(kLimits) + " "));
 }
 
 TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {

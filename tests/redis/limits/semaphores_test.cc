@@ -100,7 +100,7 @@ TEST_F(SemaphoresTest, tell_once_more_who_waits_when_they_told_besides_while_it_
   const auto claims = semaphores_.claim("", told);
   semaphores_.ended("");
   run_.run_for(0);
-  ASSERT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0")) << "nobody waits as yet: Redis takes it out of the line again";
+  ASSERT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0")) << "no lane waits as yet: Redis takes it out of the line again";
   semaphores_.answered("", claims, {1, 0, 0, 0}, now(), 0, kOfUpstream, 1);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0", "0 1:0:0:1:0:0:0"));
@@ -156,7 +156,7 @@ TEST_F(SemaphoresTest, cut_the_flights_half_a_lease_after_the_last_renewal_that_
   ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
   EXPECT_GE(now() - since, kLease / 2);
   EXPECT_TRUE(in_time(kLease / 2 + kLease / 12, since, now()));
-  EXPECT_LT(now() - since, kLease) << "before anybody else can have them";
+  EXPECT_LT(now() - since, kLease) << "before any other process can have them";
   EXPECT_THAT(cuts_, ElementsAre("2"));
   EXPECT_GE(told_.size(), 2u) << "it had tried";
 }
@@ -343,10 +343,10 @@ TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said
   semaphores_.leases().change({lasting, limits_[1], limits_[2]});
   run_.run_for(0);
   ask("", {0, 0, 0, 0}, 0, kOfUpstream, 1);
+  const auto since = now();
   semaphores_.leases().renewed({kOfUpstream, ""}, now(), {.granted = 0, .lost = 0}, 300'000);
   semaphores_.heard({0, 0, 0, 0}, now());
   told_.clear();
-  const auto since = now();
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
   EXPECT_GE(now() - since, 300'000);
   EXPECT_TRUE(in_time(300'000 + kLease / 24 + 20'000, since, now())) << "it looks so often";

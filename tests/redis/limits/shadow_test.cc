@@ -198,11 +198,42 @@ TEST_F(ShadowAlone, takes_nothing_twice_where_redis_is_lost_twice_and_tells_noth
   EXPECT_EQ(alone(1'000, 6).size(), 6U);
   shadow_.come_back(2'000);
   shadow_.go_alone(3'000, 2);
-  EXPECT_THAT(alone(3'000, 100), IsEmpty()) << "nobody knows what the others took";
+  EXPECT_THAT(alone(3'000, 100), IsEmpty()) << "it is not known what the others took";
   shadow_.come_back(4'000);
   left(0, 900'000'000, 8);
   shadow_.go_alone(5'000, 2);
   EXPECT_EQ(alone(5'000, 100).size(), 4U) << "now it was told";
+}
+
+TEST_F(ShadowAlone, takes_nothing_twice_of_a_group_of_which_redis_never_told) {
+  auto of_each = quarter_of_an_hour();
+  of_each.per = LimitConfig::Per::group;
+  limit_by({of_each});
+  shadow_.go_alone(1'000, 2);
+  EXPECT_EQ(alone(1'000, 200, "a").size(), 50U);
+  shadow_.come_back(2'000);
+  shadow_.go_alone(3'000, 2);
+  EXPECT_THAT(alone(3'000, 200, "a"), IsEmpty());
+  EXPECT_EQ(alone(3'000, 200, "b").size(), 50U) << "nothing of this one was taken";
+}
+
+TEST_F(ShadowAlone, goes_by_what_redis_told_when_it_was_back_where_nothing_was_known_before) {
+  limit_by({quarter_of_an_hour()});
+  shadow_.go_alone(1'000, 2);
+  left(0, 900'000'000, 6);  // a look, before asks go to Redis again
+  shadow_.come_back(2'000);
+  shadow_.go_alone(3'000, 2);
+  EXPECT_EQ(alone(3'000, 100).size(), 3U);
+}
+
+TEST_F(ShadowAlone, goes_by_what_redis_told_when_it_was_back_in_a_later_period) {
+  limit_by({quarter_of_an_hour()});
+  left(0, 900'000'000, 20);
+  shadow_.go_alone(1'000, 2);
+  left(0, 1'800'000'000, 0);
+  shadow_.come_back(901'000'000);
+  shadow_.go_alone(902'000'000, 2);
+  EXPECT_THAT(alone(902'000'000, 100), IsEmpty());
 }
 
 TEST_F(ShadowAlone, takes_nothing_twice_where_it_is_told_twice_that_redis_is_lost) {

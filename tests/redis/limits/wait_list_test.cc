@@ -52,7 +52,7 @@ TEST_F(ToldTest, is_given_up_once) {
   EXPECT_FALSE(told_.give_up(Scope::group, "1"));
   EXPECT_TRUE(told_.give_up(Scope::upstream, "1"));
   EXPECT_FALSE(told_.give_up(Scope::upstream, "1"));
-  EXPECT_EQ(told_.not_before("1"), 70) << "the limit still allows nobody";
+  EXPECT_EQ(told_.not_before("1"), 70) << "the limit still allows none";
 }
 
 TEST_F(ToldTest, is_forgotten_with_the_names_of_the_groups) {

@@ -17,10 +17,11 @@ namespace {
 /// No route leads to 127.0.0.2, as to an IPv6 address on a machine without IPv6: the stream fails at once.
 class WithoutRoute final : public Network {
  public:
-  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, loop::StreamEvents& events) override {
-    if (there.address == "127.0.0.1") return sockets().dial(loop, there, events);
+  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const std::string& host,
+                                     loop::StreamEvents& events) override {
+    if (there.address == "127.0.0.1") return sockets().dial(loop, there, host, events);
     ++failed;
-    return sockets().dial(loop, {"no address", there.port}, events);
+    return sockets().dial(loop, {"no address", there.port}, host, events);
   }
   std::unique_ptr<loop::Stream> dial_path(loop::Loop& loop, const std::string& path,
                                           loop::StreamEvents& events) override {

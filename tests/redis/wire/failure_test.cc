@@ -11,21 +11,37 @@ TEST(Failure, of_a_redis_that_does_not_work_is_an_outage) {
   for (const char* reply :
        {"LOADING Redis is loading the dataset in memory", "MASTERDOWN Connection with MASTER is down",
         "BUSY Redis is busy running a script", "MISCONF Redis is configured to save RDB snapshots",
-        "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good",
-        "CLUSTERDOWN Hash slot not served", "TRYAGAIN Multiple keys request", "NOAUTH Auth",
+        "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good", "NOAUTH Auth",
         "WRONGPASS invalid username-password pair", "READONLY You can't write against a read only replica."}) {
     const auto failure = failure_of(reply);
     EXPECT_TRUE(is_outage(failure.kind)) << reply;
     EXPECT_NE(failure.kind, FailureKind::error) << reply;
-    EXPECT_EQ(failure.text, reply);
+    EXPECT_TRUE(failure.text.starts_with(reply)) << failure.text;
   }
 }
 
-TEST(Failure, of_a_cluster_says_that_it_is_not_supported) {
-  for (const char* reply : {"MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381", "CROSSSLOT Keys in request"}) {
-    EXPECT_EQ(failure_of(reply).kind, FailureKind::unsupported) << reply;
-    EXPECT_EQ(failure_of(reply).text, "a Redis Cluster is not supported");
+TEST(Failure, that_people_can_mend_is_known_as_such) {
+  EXPECT_EQ(failure_of("NOAUTH Authentication required.").advice, Advice::log_in);
+  EXPECT_EQ(failure_of("WRONGPASS no.").advice, Advice::see_login);
+  EXPECT_EQ(failure_of("READONLY You can't write").advice, Advice::replica);
+  EXPECT_EQ(failure_of("LOADING Redis is loading").advice, Advice::none);
+}
+
+TEST(Failure, of_one_slot_of_a_cluster_is_no_outage) {
+  for (const auto* reply : {"CLUSTERDOWN Hash slot not served", "TRYAGAIN Multiple keys request",
+                            "MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"}) {
+    const auto failure = failure_of(reply);
+    EXPECT_TRUE(is_of_one_slot(failure.kind)) << reply;
+    EXPECT_FALSE(is_outage(failure.kind)) << reply;
+    EXPECT_EQ(failure.text, reply) << "it says where to go";
   }
+  for (const auto kind : {FailureKind::timeout, FailureKind::readonly, FailureKind::error, FailureKind::unsupported})
+    EXPECT_FALSE(is_of_one_slot(kind)) << label(kind);
+}
+
+TEST(Failure, of_keys_of_several_slots_says_that_it_is_a_cluster) {
+  EXPECT_EQ(failure_of("CROSSSLOT Keys in request").kind, FailureKind::unsupported);
+  EXPECT_EQ(failure_of("CROSSSLOT Keys in request").text, kIsCluster);
 }
 
 TEST(Failure, of_one_key_or_one_script_is_no_outage) {

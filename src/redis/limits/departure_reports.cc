@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Only limits that look back on departures need to know which leave late.
-#include "redis/limits/departures_told.h"
+#include "redis/limits/departure_reports.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,8 +25,8 @@ bool learns(const LimitConfig& limit) { return limit.shared && std::holds_altern
 
 }  // namespace
 
-DeparturesTold::DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
-                               const std::vector<LimitConfig>& limits)
+DepartureReports::DepartureReports(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
+                                   const std::vector<LimitConfig>& limits)
     : calls_(calls),
       quarantine_(quarantine),
       recent_(recent),
@@ -42,26 +42,26 @@ DeparturesTold::DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantin
   look_at_limits();
 }
 
-void DeparturesTold::look_at_limits() {
+void DepartureReports::look_at_limits() {
   looks_back_ = std::ranges::any_of(limits_, looks_back);
   looks_back_on_groups_ = std::ranges::any_of(limits_, looks_back_on_groups);
   learns_ = std::ranges::any_of(limits_, learns);
 }
 
-void DeparturesTold::give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
+void DepartureReports::give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
   calls_.give_back(group, at, weight, not_counting(group, epoch));
 }
 
 /// A departure of which Redis was not told counts in no limit there.
-void DeparturesTold::refused(std::string_view group, const flow::Departure& departure) {
-  if (!learns_ || departure.in_redis == 0 || !calls_.connected()) return;
+void DepartureReports::refused(std::string_view group, const flow::Departure& departure) {
+  if (!learns_ || departure.in_redis <= 0 || !calls_.connected()) return;
   calls_.refused(group, departure.in_redis, not_counting(group, departure.epoch));
 }
 
 /// Likewise.
-void DeparturesTold::learned(std::string_view group, const flow::Departure& departure, const flow::Report& report) {
+void DepartureReports::learned(std::string_view group, const flow::Departure& departure, const flow::Report& report) {
   const auto& limit = limits_[static_cast<std::size_t>(report.limit)];
-  if (!limit.shared || departure.in_redis == 0 || !calls_.connected() || !calls_.clock().known()) return;
+  if (!limit.shared || departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
   const auto without = not_counting(group, departure.epoch);
   if (std::ranges::find(without, report.limit) != without.end()) return;
   learned_.add(limit.per == LimitConfig::Per::group ? group : std::string_view(),
@@ -71,16 +71,16 @@ void DeparturesTold::learned(std::string_view group, const flow::Departure& depa
 /// Moves it from exactly where Redis has it. The original time, mapped again by what is known of the clocks by now,
 /// might fall into another window, and count twice. If Redis is lost within the millisecond of LateReports, it is never
 /// told: there the departure counts as if it had left on time.
-void DeparturesTold::move(std::string_view group, flow::Departure& departure) {
-  if (!looks_back_ || departure.in_redis == 0 || !calls_.connected() || !calls_.clock().known()) return;
+void DepartureReports::move(std::string_view group, flow::Departure& departure) {
+  if (!looks_back_ || departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
   const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
   // In another window it counts once more, from when Redis hears of it; later than that does no harm.
   recent_.add(departure.in_redis + flow::kHorizon, departure.weight);
   late_.add(looks_back_on_groups_ ? group : std::string_view(), {from, departure.in_redis, departure.weight});
 }
 
-void DeparturesTold::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved,
-                            flow::ConfigEpoch epoch) {
+void DepartureReports::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved,
+                              flow::ConfigEpoch epoch) {
   const auto known = std::exchange(shared_since_, std::vector<flow::ConfigEpoch>(limits_.size(), epoch));
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i].shared && moved[i] != flow::kNoLimit) shared_since_[static_cast<std::size_t>(moved[i])] = known[i];
@@ -90,7 +90,7 @@ void DeparturesTold::change(const std::vector<LimitConfig>& before, std::span<co
 }
 
 /// The limits in which a departure of that config epoch does not count in Redis.
-std::vector<flow::LimitIndex> DeparturesTold::not_counting(std::string_view group, flow::ConfigEpoch epoch) const {
+std::vector<flow::LimitIndex> DepartureReports::not_counting(std::string_view group, flow::ConfigEpoch epoch) const {
   std::vector<flow::LimitIndex> limits = quarantine_.of(group);
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     if (shared_since_[i] > epoch) limits.push_back(static_cast<flow::LimitIndex>(i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells Redis what became of departures that were granted: they are given back, or leave late. A departure is told to
-// those limits alone in which it counts in Redis. For shared_limiter.
+// Reports to Redis what became of departures that were granted: they are given back, or leave late. A departure is
+// reported to those limits alone in which it counts in Redis. For shared_limiter.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 
 namespace penstock::redis {
 
-class DeparturesTold {
+class DepartureReports {
  public:
   /// All must outlive this; change() must be called when `limits` have changed.
-  DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
-                 const std::vector<LimitConfig>& limits);
+  DepartureReports(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
+                   const std::vector<LimitConfig>& limits);
 
   /// A departure that no request takes; `at` is its time in Redis.
   void give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);

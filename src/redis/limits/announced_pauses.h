@@ -12,7 +12,7 @@
 
 namespace penstock::redis {
 
-class ToldPauses {
+class AnnouncedPauses {
  public:
   static constexpr flow::Time kKept = 60'000'000;
 
