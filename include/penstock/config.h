@@ -40,19 +40,31 @@ struct ProxyConfig {
   /// Names of public DNS by which clients address the proxy as a gateway, besides addresses and names that public DNS
   /// does not have: `a.example`, `*.a.example`.
   std::vector<std::string> names;
+  /// Every answer gets a `Penstock-Request-Id` with Event::id; else only one to a request that carries such a field.
+  bool request_id = false;
   bool operator==(const ProxyConfig&) const = default;
 };
 
+/// To which clients of the admin port paths, ids, users, clients, groups and events are shown. Numbers are to all.
+enum class AdminDetails { loopback, all, off };
+
 struct AdminConfig {
-  Endpoint listen{"127.0.0.1", 9128};  ///< /metrics /healthz /readyz /status
+  /// / /live /events /metrics /healthz /readyz /status. An empty address: there is no admin port; not so in a file.
+  Endpoint listen{"127.0.0.1", 9128};
+  AdminDetails details = AdminDetails::loopback;
+  bool page = true;  ///< `/`, `/live` and `/events` are served
   bool operator==(const AdminConfig&) const = default;
 };
 
 enum class LogLevel { debug, info, warn, error, off };
 
+/// What Event::client says: the address, with its port, or nothing.
+enum class LogClient { address, full, off };
+
 struct LogConfig {
   LogLevel level = LogLevel::info;  ///< of diagnostics, on stderr
   std::string events = "stdout";    ///< stdout | stderr | off | a file's path; JSON lines
+  LogClient client = LogClient::address;
   bool operator==(const LogConfig&) const = default;
 };
 
@@ -253,6 +265,9 @@ struct UpstreamSettings {
   Learn learn = Learn::off;
   RetryConfig retry;
   BreakerConfig breaker;
+  /// Path patterns whose `{}` is secret: `/bot{}/`, `/services/{}`. That part is shown as `…` in events, log and page.
+  std::vector<std::string> redact;
+  std::string redis;  ///< RedisConfig::name of that through which limits and pauses are shared; empty: the first
   bool operator==(const UpstreamSettings&) const = default;
 };
 
@@ -358,12 +373,39 @@ enum class WhenDown {
   refuse,  ///< requests are refused with 503
 };
 
+/// TLS to Redis. Its certificate is always verified, and must be for `server_name`.
+struct RedisTlsConfig {
+  std::string ca;                       ///< a PEM file; empty: the system's authorities
+  std::string client_cert, client_key;  ///< PEM files, both or neither
+  std::string server_name;              ///< a name or an address; empty: RedisConfig::host
+  bool operator==(const RedisTlsConfig&) const = default;
+};
+
+/// Sentinels, which know where the master is.
+struct SentinelConfig {
+  /// Names or addresses. They are asked one after the other.
+  struct Host {
+    std::string host;
+    std::uint16_t port = 26379;
+    bool operator==(const Host&) const = default;
+  };
+  std::vector<Host> hosts;            ///< at least one, at most 16
+  std::string master;                 ///< the name that they know it by
+  std::string user, password;         ///< theirs; empty: they want none
+  std::optional<RedisTlsConfig> tls;  ///< nullopt: as RedisConfig::tls
+  bool operator==(const SentinelConfig&) const = default;
+};
+
 struct RedisConfig {
+  std::string name = "default";    ///< [A-Za-z0-9_.-]+, at most 64; a label in metrics
   std::string host = "127.0.0.1";  ///< a name or an address
   std::uint16_t port = 6379;
   std::string path;  ///< a Unix socket's path, used instead of host and port if not empty
   std::string user, password;
   int database = 0;
+  std::optional<RedisTlsConfig> tls;       ///< nullopt: plain; a Unix socket is never TLS
+  std::optional<SentinelConfig> sentinel;  ///< which say where Redis is, instead of host, port and path; nullopt: none
+  std::vector<Endpoint> cluster;    ///< nodes of a Redis Cluster, by name or address; any of them names the others
   std::string prefix = "penstock";  ///< begins every key
   Duration timeout = 50ms;          ///< no request waits longer for Redis
   WhenDown when_down = WhenDown::share;
@@ -372,14 +414,24 @@ struct RedisConfig {
   bool operator==(const RedisConfig&) const = default;
 };
 
-/// Reads `redis://[user:pass@]host[:port][/db]` or `unix://[user:pass@]/path[?db=N]`, with %XX in user, password and
-/// path; sets the fields up to `database`. The error quotes nothing of the text, which may hold a password.
+/// Reads `redis://[user:pass@]host[:port][/db]`, `redis+sentinel://[user:pass@]host[:port],…/master[/db]`,
+/// `redis+cluster://[user:pass@]host[:port],…`, the same with `rediss` for TLS, or `unix://[user:pass@]/path[?db=N]`,
+/// with %XX in user, password and path; sets the fields up to `database`, `tls`, `sentinel` and `cluster`, of which
+/// host and port are the first. The error quotes nothing of the text, which may hold a password.
 std::expected<RedisConfig, std::string> parse_redis_url(std::string_view text);
 /// For display: `redis://127.0.0.1:6379/0`, without user and password.
 inline std::string to_string(const RedisConfig& redis) {
-  const std::string database = std::to_string(redis.database);
+  const std::string database = std::to_string(redis.database), scheme = redis.tls ? "rediss" : "redis";
+  const auto listed = [](const auto& all) {
+    std::string hosts;
+    for (const auto& [host, port] : all) hosts += (hosts.empty() ? "" : ",") + to_string(Endpoint{host, port});
+    return hosts;
+  };
+  if (redis.sentinel)
+    return scheme + "+sentinel://" + listed(redis.sentinel->hosts) + "/" + redis.sentinel->master + "/" + database;
+  if (!redis.cluster.empty()) return scheme + "+cluster://" + listed(redis.cluster);
   if (!redis.path.empty()) return "unix://" + redis.path + "?db=" + database;
-  return "redis://" + to_string(Endpoint{redis.host, redis.port}) + "/" + database;
+  return scheme + "://" + to_string(Endpoint{redis.host, redis.port}) + "/" + database;
 }
 
 struct Config {
@@ -393,11 +445,18 @@ struct Config {
   bool pass_unmatched = true;  ///< `unmatched: pass | deny`
   AccessConfig access;
   InterceptConfig intercept;
-  std::optional<RedisConfig> redis;                 ///< nullopt: every limit is kept in this process
+  std::vector<RedisConfig> redis;                   ///< with different names; empty: each process keeps its limits
   UpstreamSettings unmatched = unmatched_from({});  ///< the pattern "*": of each host:port that no entry matches
   std::vector<UpstreamConfig> upstreams;
   bool operator==(const Config&) const = default;
 };
+
+/// The Redis through which these limits and pauses are shared; null: none.
+inline const RedisConfig* redis_of(const Config& config, const UpstreamSettings& settings) {
+  if (settings.redis.empty()) return config.redis.empty() ? nullptr : &config.redis.front();
+  const auto named = std::ranges::find(config.redis, settings.redis, &RedisConfig::name);
+  return named == config.redis.end() ? nullptr : &*named;
+}
 
 /// One error and its place. `line` and `column` count from 1; 0: the error has no place in a file.
 struct ConfigError {

@@ -24,6 +24,18 @@ enum class EventKind {
   gone,      ///< the client left while pending
 };
 
+/// The value of `event` in the lines of the event log.
+constexpr std::string_view name_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::dispatch: return "dispatch";
+    case EventKind::complete: return "complete";
+    case EventKind::error: return "error";
+    case EventKind::refused: return "refused";
+    case EventKind::gone: return "gone";
+  }
+  return "";
+}
+
 /// How a request ended; every request has exactly one. `none` on `dispatch`.
 enum class Outcome {
   none,
@@ -47,9 +59,13 @@ struct Event {
   std::string_view upstream;  ///< the entry's name; `host:port` for one made from "*"; empty: none was reached
   std::string_view group;     ///< empty: the upstream has no groups
   std::string_view user;      ///< the authenticated user; empty: no authentication was required
+  std::string_view
+      client;  ///< the client's address, `10.0.0.7`, with LogClient::full `10.0.0.7:41234`; empty: LogClient::off
+  std::string_view trace_id;  ///< of `traceparent` in the request: 32 hex digits; empty: it had none
   std::string_view method;
   std::string_view host;
-  std::string_view path;               ///< no query, no userinfo; empty for a tunnel
+  /// No query, no userinfo; secret segments as `…` (UpstreamSettings::redact); empty for a tunnel.
+  std::string_view path;
   int weight = 1;                      ///< the units of each limit that it costs
   std::string_view upgrade;            ///< the protocols that it asks to change to: `websocket`; empty: none
   bool tunnel = false;                 ///< a CONNECT; or, once it has landed, a request that was answered 101
@@ -70,10 +86,12 @@ struct Event {
   std::string_view sni;         ///< of a tunnel that has landed: the name in the client's TLS hello, if any
   std::string_view alpn;        ///< likewise: the protocols offered in that hello, `h2,http/1.1`
   std::string_view limited_by;  ///< the limit that made it wait; if it waited several times, the last one
-  bool waited_again = false;    ///< once it has landed: `limited_by` is of a wait after the dispatch
-  std::string_view error;       ///< an RFC 9209 token
-  std::string_view detail;      ///< a sentence for people
-  std::string_view refusal;     ///< on `refused`: its kind, e.g. `queue_full`, `malformed`
+  Duration would_wait{0};       ///< on `dispatch`: for how long limits in shadow mode would have held it from then on
+  std::string_view would_wait_for;  ///< the limit that would have; empty: none
+  bool waited_again = false;        ///< once it has landed: `limited_by` is of a wait after the dispatch
+  std::string_view error;           ///< an RFC 9209 token
+  std::string_view detail;          ///< a sentence for people
+  std::string_view refusal;         ///< on `refused`: its kind, e.g. `queue_full`, `malformed`
 };
 
 using EventSink = std::function<void(const Event&)>;

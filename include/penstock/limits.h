@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,13 +103,15 @@ struct LimitConfig {
   using Kind = std::variant<PacerConfig, WindowConfig, SlidingWindowConfig, TokenBucketConfig, SemaphoreConfig,
                             CounterConfig, AdaptiveConfig>;
   enum class Per { upstream, group };
-  enum class Mode { delay, refuse };
+  /// What happens to a request that it does not allow now: it waits; is refused with 429; or leaves all the same, and
+  /// is told for how long it would have waited. A semaphore and an adaptive limit cannot be in shadow mode.
+  enum class Mode { delay, refuse, shadow };
 
   Kind kind;
   std::string name;         ///< unique within the upstream; empty: limit_key(kind). See limit_name()
   Per per = Per::upstream;  ///< one for the whole upstream, or one for each of its groups
-  bool shared = true;       ///< kept in Redis if that is configured; otherwise in this process
-  Mode mode = Mode::delay;  ///< whether a request that it does not allow now waits, or is refused with 429
+  bool shared = true;       ///< kept in Redis if that is configured; otherwise, and in shadow mode, in this process
+  Mode mode = Mode::delay;
   bool operator==(const LimitConfig&) const = default;
 };
 
@@ -123,6 +126,24 @@ constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
 /// The limit's name in metrics, events and Redis.
 constexpr std::string_view limit_name(const LimitConfig& limit) {
   return limit.name.empty() ? limit_key(limit.kind) : std::string_view(limit.name);
+}
+
+/// The key's value in a configuration.
+constexpr std::string_view mode_name(LimitConfig::Mode mode) {
+  constexpr std::string_view kNames[] = {"delay", "refuse", "shadow"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+/// Those in shadow mode, or all others, in their order.
+inline std::vector<LimitConfig> limits_in_shadow(const std::vector<LimitConfig>& all, bool wanted = true) {
+  std::vector<LimitConfig> some;
+  for (const LimitConfig& limit : all) {
+    if ((limit.mode == LimitConfig::Mode::shadow) == wanted) some.push_back(limit);
+  }
+  return some;
+}
+inline std::vector<LimitConfig> limits_that_hold(const std::vector<LimitConfig>& all) {
+  return limits_in_shadow(all, false);
 }
 
 /// The same rate in whole units, of which a slidingWindow can remember one unit's: 1 in 2 s for 0.5 a second. Null:

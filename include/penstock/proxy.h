@@ -62,14 +62,15 @@ class Proxy {
 
   /// `http://127.0.0.1:3128`, with the port that was actually bound. Valid after start().
   std::string url() const;
-  /// The same for /metrics, /healthz, /readyz and /status.
+  /// The same for /metrics, /healthz, /readyz and /status; empty: there is no admin port.
   std::string admin_url() const;
 
   /// Sends a request as if a client had sent it: queue, limits, events. In-process requests are not subject to
   /// `access.clients`. From any thread, after start(). Never blocks.
   void submit(Request request, ResponseSink on_response);
 
-  /// The current state. From any thread but the loop's; waits for an iteration of the loop.
+  /// The current state. From any thread but the loop's; waits for an iteration of the loop, and where limits are shared
+  /// up to 50 ms until Redis has told how much of them all processes have used.
   Snapshot snapshot() const;
 
   /// Waits for an iteration of the loop; false: the loop does not run any more, or not yet. From any thread but the
@@ -77,8 +78,9 @@ class Proxy {
   bool responds() const;
 
   /// Changes the settings while the proxy runs. Waiting requests keep their places and obey the new limits, requests in
-  /// flight go on, no connection is dropped; upstreams are identified by their names. `proxy.listen`, `admin.listen`,
-  /// `log.events`, `dns` and `redis` cannot change. After an error nothing has changed. From any thread but the loop's;
+  /// flight go on, no connection of a client is dropped; upstreams are identified by their names, and so is each Redis:
+  /// what was spent counts also where another one is to know of it. `proxy.listen`, `admin.listen`, `log.events` and
+  /// `dns` cannot change. After an error nothing has changed. From any thread but the loop's;
   /// waits for an iteration of the loop.
   std::expected<void, std::vector<ConfigError>> reload(Config config);
   /// The same with the settings that a file has now.

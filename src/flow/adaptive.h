@@ -4,6 +4,8 @@
 // place of the window. Internal to flow/; its twin is lua/adaptive.lua.
 #pragma once
 
+#include <algorithm>
+
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -27,6 +29,7 @@ class Adaptive final : public Limit {
   void heard(Instant free, std::int64_t) override { free_ = free; }
   void shift(Instant by) override { free_ += by, last_ += by, cut_ += by; }
   Instant forgettable_at() const override;
+  LimitReading read(Instant now) const override { return {.rate = rate(), .opens_in = std::max(0.0, free_ - now)}; }
   std::string state() const override;
 
   /// Nothing has left yet, and the rate is known: it goes on as if it had grown back to it.

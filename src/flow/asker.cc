@@ -303,14 +303,14 @@ void Asker::change(Time now, std::span<const LimitIndex> moved) {
   });
 }
 
-void Asker::replace(Limiter& limiter) {
+void Asker::replace(Limiter& limiter, bool knows_departures) {
   limiter_ = &limiter;
   lanes_.replace(limiter);
   stop_.not_reserved();
   lanes_.each([&](Lane& lane) {
     if (lane.ask.under_way()) lane.ask.end(), stop_.ask_ends();
     lane.ask.leave_line();
-    lane.disown_departures();
+    lane.hand_over_departures(knows_departures);
   });
 }
 

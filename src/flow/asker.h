@@ -96,7 +96,7 @@ class Asker {
   void change(Time now, std::span<const LimitIndex> moved);
   /// Whatever lanes were told to wait for, they may ask again.
   void forget_told(Time now) { stop_.lift(now), lanes_.forget_told(now); }
-  void replace(Limiter& limiter);
+  void replace(Limiter& limiter, bool knows_departures);
 
  private:
   bool put(Time now, const Ask& ask);

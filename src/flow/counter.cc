@@ -38,6 +38,16 @@ void Counter::shift(Instant by) {
 
 Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }
 
+LimitReading Counter::read(Instant now) const {
+  const State state = state_at(now);
+  LimitReading reading{.used = static_cast<double>(state.count), .of = static_cast<double>(config_.max), .opens_in = 0};
+  if (state.reset == kNever) return reading;
+  const Instant resets = next_reset(state);
+  reading.opens_in = std::max(0.0, (state.count < config_.max ? state.reset : resets) + kGuard - now);
+  reading.resets_in = std::max(0.0, resets - now);
+  return reading;
+}
+
 /// The number and the leader of the reset, which Redis keeps, do not exist here.
 std::string Counter::state() const {
   char text[128];

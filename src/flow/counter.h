@@ -26,6 +26,7 @@ class Counter final : public Limit {
   std::int64_t in_its_step(Instant now, std::int64_t units) const override {
     return std::min(units, before(state_at(now), units) % config_.max);
   }
+  LimitReading read(Instant now) const override;
   std::string state() const override;
   void heard(Instant reset, std::int64_t count) override { state_ = {.reset = reset, .count = count}; }
 

@@ -19,6 +19,8 @@ class Departures {
   std::int64_t units() const { return units_; }
   const Departure& front() const { return all_[first_]; }
   const Departure& back() const { return all_.back(); }
+  /// The departure that this many others come before.
+  const Departure& operator[](std::size_t before) const { return all_[first_ + before]; }
   /// The first departure is due.
   bool due_by(Time now) const { return !empty() && front().at <= now; }
 

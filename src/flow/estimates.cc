@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the oldest wait off the heads of all lanes, and estimates a wait by the slots and by the limits.
+// By the slots and by the limits.
 #include "flow/estimates.h"
 
 #include <algorithm>
@@ -7,16 +7,6 @@
 #include "flow/commands.h"
 
 namespace penstock::flow {
-
-Time Estimates::oldest_wait(Time now) const {
-  Time oldest = now;
-  const auto look = [&](const RequestList& list) {
-    if (!list.empty()) oldest = std::min(oldest, requests_[list.front()].arrived);
-  };
-  lanes_.each([&](const Lane& lane) { look(lane.queue.waiting()); });
-  look(queue_.outside());
-  return now - oldest;
-}
 
 Time Estimates::retry_after(Time now, const Limiter& limiter, std::string_view group, int weight,
                             Time not_before) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates: how long requests have waited, and how long another one would wait. Internal to flow/.
+// Estimates how long another request would wait. Internal to flow/.
 #pragma once
 
 #include <string_view>
@@ -7,23 +7,18 @@
 #include "flow/lanes.h"
 #include "flow/limiter.h"
 #include "flow/queue.h"
-#include "flow/requests.h"
 #include "flow/slots.h"
 
 namespace penstock::flow {
 
 class Estimates {
  public:
-  Estimates(const Requests& requests, const Slots& slots, const Queue& queue, const Lanes& lanes)
-      : requests_(requests), slots_(slots), queue_(queue), lanes_(lanes) {}
+  Estimates(const Slots& slots, const Queue& queue, const Lanes& lanes) : slots_(slots), queue_(queue), lanes_(lanes) {}
 
-  /// As Scheduler::oldest_wait().
-  Time oldest_wait(Time now) const;
   /// As Scheduler::retry_after().
   Time retry_after(Time now, const Limiter& limiter, std::string_view group, int weight, Time not_before) const;
 
  private:
-  const Requests& requests_;
   const Slots& slots_;
   const Queue& queue_;
   const Lanes& lanes_;

@@ -51,6 +51,18 @@ Time Gate::again(Time now) const {
   return std::max(now + 1, next);
 }
 
+/// Closed, it lets one pass; then two for each that passed or is on its way. So the number of a round is twice that of
+/// the one before.
+int Gate::rounds_until(std::size_t before) const {
+  constexpr int kMostRounds = 40;
+  const bool sends_probe = !opened() && flying_.empty();
+  std::size_t may_pass = sends_probe ? 1 : allowance_, next = 2 * (flying_.size() + may_pass);
+  if (done() || next == 0) return 0;
+  int rounds = 0;
+  for (; before >= may_pass && rounds < kMostRounds; ++rounds, next *= 2) may_pass += next;
+  return rounds;
+}
+
 bool Gate::wants_probe(Time now) {
   if (now < until_ || opened() || right_ == Right::held || now < right_changes_) return false;
   right_ = Right::asked;

@@ -39,6 +39,10 @@ class Gate {
   /// The first pause of a refusal that names no time, doubled with each that a probe, or what followed it, has drawn.
   Time usual_pause(Time now, std::optional<std::uint32_t> refused);
 
+  /// How many rounds of answers must come, once its pause is over, before a request may pass that has so many before
+  /// it.
+  int rounds_until(std::size_t before) const;
+
   /// How many may be granted a departure now.
   std::size_t allowance(Time now);
   /// With an allowance of 0: when to ask again.
@@ -80,6 +84,8 @@ class Gate {
   bool flies(std::uint32_t index) const;
   /// The probe, or another request before it is proven, is in flight.
   bool is_tried() const { return !opened() && !flying_.empty(); }
+  /// Another process has the right to probe, as far as is known.
+  bool is_tried_elsewhere() const { return !opened() && elsewhere_; }
   /// It holds nothing back any more.
   bool done() const { return state_ == State::done; }
   /// Its pause is over, and for a while no request has wanted to pass that it holds back.

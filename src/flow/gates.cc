@@ -70,6 +70,16 @@ Time Gates::until(std::string_view group) const {
   return latest;
 }
 
+int Gates::rounds_until(std::string_view group, std::size_t before) const {
+  int most = 0;
+  if (by_group_.empty()) return most;
+  for (const std::string_view name : {std::string_view{}, group}) {
+    const auto found = by_group_.find(name);
+    if (found != by_group_.end()) most = std::max(most, found->second.rounds_until(before));
+  }
+  return most;
+}
+
 bool Gates::is_tried() const {
   const auto whole = by_group_.find(std::string_view{});
   return whole != by_group_.end() && whole->second.is_tried();
@@ -82,6 +92,17 @@ bool Gates::any_closed(Time now) const {
 bool Gates::has_room(Time now, std::size_t most) {
   if (by_group_.size() >= most && now >= swept_ + kBetweenSweeps) sweep(now);
   return by_group_.size() < most;
+}
+
+std::optional<std::string_view> Gates::probed(Time now) const {
+  std::optional<std::string_view> found;
+  for (const auto& [group, gate] : by_group_) {
+    const bool elsewhere = gate.is_tried_elsewhere() && waits_for(group);
+    if (gate.until() > now || !(gate.is_tried() || elsewhere)) continue;
+    if (group.empty()) return group;
+    found = group;
+  }
+  return found;
 }
 
 /// In amortised constant time.

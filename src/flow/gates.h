@@ -23,6 +23,8 @@ class Gates {
  public:
   explicit Gates(const Lanes& lanes) : lanes_(lanes) {}
 
+  /// Those of the scheduler, whether they have a gate or not.
+  const Lanes& lanes() const { return lanes_; }
   bool any() const { return !by_group_.empty(); }
 
   /// A pause of that group, of that length or of the usual one, at most `most`. `refused`: the request whose answer
@@ -43,11 +45,16 @@ class Gates {
 
   /// Until when a lane of the group is held back; may be past.
   Time until(std::string_view group) const;
+  /// How many rounds of answers a request waits for at these gates after that, with so many before it.
+  int rounds_until(std::string_view group, std::size_t before) const;
   bool has(std::string_view group) const { return by_group_.contains(group); }
   std::size_t count() const { return by_group_.size(); }
   bool any_closed(Time now) const;
   /// A request finds out whether the pause of the upstream is over.
   bool is_tried() const;
+  /// The group of a gate whose pause is over and which a probe tries now, here or in another process; that of the
+  /// upstream comes first. nullopt: there is none.
+  std::optional<std::string_view> probed(Time now) const;
   /// Whether there are fewer than `most`. If not, those that are not needed any more are forgotten, but not for each
   /// call.
   bool has_room(Time now, std::size_t most);

@@ -124,9 +124,9 @@ class Lane {
     ask.renumber(moved);
     departures.each([&](Departure& departure) { departure.limited_by = renumbered(departure.limited_by, moved); });
   }
-  /// A new limiter, which does not know the booked departures.
-  void disown_departures() {
-    departures.each([](Departure& departure) { departure.epoch = kNoEpoch; });
+  /// A new limiter, which may not know the booked departures.
+  void hand_over_departures(bool knows_them) {
+    departures.each([=](Departure& departure) { hand_over(departure, knows_them); });
   }
 
   LaneQueue queue;

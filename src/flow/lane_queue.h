@@ -16,6 +16,7 @@ class LaneQueue {
   bool empty() const { return size() == 0; }
   std::size_t returned() const { return returned_.size(); }
   const RequestList& waiting() const { return waiting_; }
+  const RequestList& sent_before() const { return returned_; }
   std::int64_t units() const { return units_; }
   std::uint32_t head() const { return returned_.empty() ? waiting_.front() : returned_.front(); }
   /// The request with this many others before it; needs that there is one.

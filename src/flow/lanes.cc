@@ -63,22 +63,29 @@ void Lanes::rest(Time now, Lane& lane) {
 
 void Lanes::departures_came(Time now, std::size_t count) {
   for (std::size_t left = count; left > 0 && !told_.empty(); --left) rest(now, told_.front());
-  for (std::size_t left = count; left > 0 && !awaiting_.empty(); --left) offer_permit(now);
+  for (std::size_t left = count; left > 0 && !awaiting_.empty(); --left) offer_permit(now, awaiting_.front());
 }
 
 void Lanes::permit_came(Time now, Lane& lane) {
   if (lane.ask.awaits() == Booking::Scope::group) rest(now, lane);
-  if (!awaiting_.empty()) offer_permit(now);
+  if (!awaiting_.empty()) offer_permit(now, awaiting_.front());
 }
 
-void Lanes::offer_permit(Time now) {
-  Lane& lane = awaiting_.front();
+/// A lane that waits for another semaphore's permit would be told the same again.
+void Lanes::permit_freed(Time now, LimitIndex semaphore) {
+  for (Lane* one = awaiting_.empty() ? nullptr : &awaiting_.front(); one; one = one->in_list.next) {
+    if (one->ask.limited().by == semaphore) return offer_permit(now, *one);
+  }
+}
+
+void Lanes::offer_permit(Time now, Lane& lane) {
   lane.ask.offer_permits(1);
   rest(now, lane);
 }
 
 void Lanes::pass_permits_on(Time now, Lane& lane) {
-  for (std::size_t left = lane.ask.pass_permits_on(); left > 0 && !awaiting_.empty(); --left) offer_permit(now);
+  for (std::size_t left = lane.ask.pass_permits_on(); left > 0 && !awaiting_.empty(); --left)
+    offer_permit(now, awaiting_.front());
 }
 
 void Lanes::end_permit_waits(Time now) {

@@ -65,6 +65,8 @@ class Lanes {
   void departures_came(Time now, std::size_t count);
   /// A permit of the lane's group or of the upstream came free; the latter is for the lane that has waited longest.
   void permit_came(Time now, Lane& lane);
+  /// A permit of that semaphore came free that no lane had: it is for the lane that has waited longest for one.
+  void permit_freed(Time now, LimitIndex semaphore);
   /// The lane does not ask for the permits that are offered to it: other lanes may.
   void pass_permits_on(Time now, Lane& lane);
   /// All that wait for a permit of the upstream may ask.
@@ -73,7 +75,7 @@ class Lanes {
   void forget_told(Time now);
 
  private:
-  void offer_permit(Time now);
+  void offer_permit(Time now, Lane& lane);
 
   const Limiter* limiter_;
   Slots& slots_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace penstock::flow {
@@ -56,6 +57,19 @@ struct Counted {
 
 /// What a request may take to the upstream (µs), which counts it when it arrives.
 inline constexpr Instant kLongestWay = 1'000'000;
+
+/// How much of a limit is used, for people: as LimitSnapshot, without what the configuration says.
+struct LimitReading {
+  double used = 0, of = 0;
+  std::optional<double> rate = {};        ///< units a second
+  std::optional<Instant> opens_in = {};   ///< µs, not negative
+  std::optional<Instant> resets_in = {};  ///< likewise
+  bool shared = false;                    ///< Redis keeps it now
+  bool known = true;                      ///< false: what is above means nothing
+
+  /// The part that is used; above 1 after a limit was lowered.
+  double fullness() const { return of > 0 ? used / of : 0; }
+};
 
 /// In a given state, a limit allows a weight from some moment on, and ever after: its frontier. So the earliest allowed
 /// moment at or after t is max(t, frontier), and several limits compose by the latest of their frontiers.
@@ -113,6 +127,8 @@ class Limit {
   virtual void shift(Instant /*by*/) {}
   /// From this moment on a new limit would behave the same: this one may be forgotten.
   virtual Instant forgettable_at() const = 0;
+  /// How it stands at `now`; needs no refresh().
+  virtual LimitReading read(Instant now) const = 0;
   /// Its state as Redis stores it; empty: there is none, or Redis stores none in this form.
   virtual std::string state() const { return {}; }
   /// Likewise, what its departures have taken since it became a part of another limit; empty: state() tells that.

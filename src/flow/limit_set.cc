@@ -80,6 +80,29 @@ void LimitSet::shift(Instant by) {
   });
 }
 
+// ---- what is used ---------------------------------------------------------------------------------------------------
+
+std::vector<std::string> LimitSet::fullest(Instant at, std::size_t most) const {
+  std::vector<std::pair<double, std::string_view>> all;
+  std::size_t looks = kMostRead;
+  groups_.each([&](std::string_view name, const Group& group) {
+    if (looks == 0) return;
+    --looks;
+    double fullness = 0;
+    for (std::size_t i = 0; i < group_rules_; ++i) {
+      fullness = std::max(fullness, group.limits[i]->read(at).fullness());
+    }
+    all.emplace_back(fullness, name);
+  });
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+  std::ranges::partial_sort(all, end, [](const auto& a, const auto& b) {
+    return a.first > b.first || (a.first == b.first && a.second < b.second);
+  });
+  std::vector<std::string> names;
+  for (auto one = all.begin(); one != end; ++one) names.emplace_back(one->second);
+  return names;
+}
+
 // ---- what was left --------------------------------------------------------------------------------------------------
 
 void LimitSet::note_left(LimitIndex limit, std::string_view group, const Remaining& left) {
@@ -120,8 +143,10 @@ void LimitSet::exchange(Exchange exchange) {
     rule.limit = exchange_(index, std::move(rule.limit), rule.left);
     if (!rule.of_group()) continue;
     groups_.each([&](std::string_view, Group& group) {
-      Remaining none;
-      group.limits[n] = exchange_(index, std::move(group.limits[n]), group.left ? group.left[n] : none);
+      Remaining left = group.left ? group.left[n] : Remaining{};
+      group.limits[n] = exchange_(index, std::move(group.limits[n]), left);
+      if (!group.left && left.until != kAlways) group.left = std::make_unique<Remaining[]>(group_rules_);
+      if (group.left) group.left[n] = left;
     });
     ++n;
   }

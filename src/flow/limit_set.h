@@ -105,6 +105,10 @@ class LimitSet {
   void look_at(const std::function<bool(LimitIndex limit)>& counts);
   void look_at_all() { look_at({}); }
 
+  /// Of whose limits most is used, at most `most` groups, the fullest first. Of more than kMostRead the others are not
+  /// looked at.
+  std::vector<std::string> fullest(Instant at, std::size_t most) const;
+
   // How much was left of a limit for all processes.
   /// A group is remembered from now on.
   void note_left(LimitIndex limit, std::string_view group, const Remaining& left);
@@ -128,6 +132,8 @@ class LimitSet {
   bool forgettable(Instant at, const Group& group) const;
   std::size_t place_in_group(LimitIndex limit) const;
   void replace_limits_of_groups(const std::vector<const Rule*>& before);
+
+  static constexpr std::size_t kMostRead = 10'000;  // within a millisecond
 
   std::vector<std::unique_ptr<Rule>> rules_;  // limits keep references to them
   std::size_t group_rules_ = 0;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface through which the lanes of one upstream book departures, with limits in this process (local_limiter) or
 // in Redis. A departure belongs to the lane, not to a request: the request at the head takes it when it is due.
-// Changed limits stay with their limiter. Only if another kind of limiter is needed (the first limit becomes shared, or
-// the last ceases to be), Scheduler::replace() installs it, and all limits start empty.
+// Changed limits stay with their limiter. Only if another limiter is needed (the first limit becomes shared, the last
+// ceases to be, or another Redis is to be asked), Scheduler::replace() installs it; it may have what the old one knew.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -56,16 +58,25 @@ struct Ask {
 using ConfigEpoch = std::int32_t;
 inline constexpr ConfigEpoch kNoEpoch = -1;  ///< granted by another limiter: it counts in no limit of this one
 
+/// A time in a Redis that is no longer asked.
+inline constexpr std::int64_t kElsewhere = -1;
+
 struct Departure {
   Time at = 0;
   int weight = 1;
   LimitIndex limited_by = kNoLimit;  ///< the limit that made it later than the ask, or that held its lane before
   ConfigEpoch epoch = 0;             ///< set and read by the limiter
   std::int64_t in_memory = 0;        ///< its time in the limiter's memory, on a clock of its own; 0: at `at`
-  std::int64_t in_redis = 0;         ///< its time in Redis, on Redis' clock; 0: Redis does not have it
+  std::int64_t in_redis = 0;         ///< its time in Redis, on Redis' clock; 0: Redis does not have it; kElsewhere
   std::uint32_t gates = 0;           ///< set and read by the gates of pauses (gates.h)
   bool operator==(const Departure&) const = default;
 };
+
+/// Another limiter takes the place of that which granted this. `knows_it`: it has the old one's memory.
+inline void hand_over(Departure& departure, bool knows_it) {
+  if (!knows_it) departure.epoch = kNoEpoch;
+  if (departure.in_redis != 0) departure.in_redis = kElsewhere;
+}
 
 /// What an answer says that the upstream has counted in its window which is open; see Counted.
 struct Report {
@@ -91,6 +102,9 @@ struct Booking {
   LimitIndex limited_by = kNoLimit;  ///< the limit that stopped it
   Time ask_again = 0;                ///< with `turn` and `refused`: asking earlier is in vain; 0: at any time
   Time not_before = 0;               ///< an estimate: the next departure is not expected earlier
+  /// Semaphores of the upstream of which a permit was kept for this ask in vain: of the lanes that were told to wait
+  /// for such a permit one may ask.
+  std::vector<LimitIndex> freed = {};
 
   void clear() {
     departures.clear();
@@ -125,6 +139,17 @@ class PauseSharing {
   virtual void tell(std::string_view scope, Time length) = 0;
   /// All pauses of the upstream end so soon at the latest.
   virtual void tell_shortened(Time length) = 0;
+};
+
+/// Tells people how limits stand. Nothing is booked.
+class LimitReader {
+ public:
+  virtual ~LimitReader() = default;
+  /// Tells of each limit of the upstream, in the order of the configuration; or, with a group, of those of that group.
+  using TellReading = std::function<void(LimitIndex limit, const LimitReading& reading)>;
+  virtual void read(Time now, std::string_view group, const TellReading& tell) const = 0;
+  /// The remembered groups of whose limits most is used, at most so many. Of many groups not all are looked at.
+  virtual std::vector<std::string> fullest_groups(Time now, std::size_t most) const = 0;
 };
 
 class Limiter {
@@ -171,6 +196,9 @@ class Limiter {
   virtual bool shorten_pauses(Time /*now*/, Time /*latest*/) { return false; }
   /// What other processes are to know of pauses; null: there are none.
   virtual PauseSharing* pauses_shared() { return nullptr; }
+
+  /// How much of each limit is used; null: nobody can say.
+  virtual LimitReader* reader() { return nullptr; }
 
   /// Whether the group can be remembered: it is already, or there is room for one more. The owner of the upstream gives
   /// groups without room a common name.

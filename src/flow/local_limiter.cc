@@ -173,20 +173,21 @@ void LocalLimiter::correct_clock(Instant at_zero) {
   limits_.shift(by);
 }
 
+// ---- what is used ---------------------------------------------------------------------------------------------------
+
+void LocalReader::read(Time now, std::string_view group, const TellReading& tell) const {
+  const Instant at = clock_.instant(now);
+  limits_.each(limits_.find(group), [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+    if (rule.of_group() != group.empty()) tell(index, limit.read(at));
+  });
+}
+
 // ---- the limits' states ---------------------------------------------------------------------------------------------
 
 void LocalLimiter::states(const TellState& tell) const {
   limits_.each_of_all([&](const Limit& limit, std::string_view group, LimitIndex index) {
     if (const std::string state = limit.state(); !state.empty()) tell(index, group, state);
   });
-}
-
-std::string LocalLimiter::state(LimitIndex wanted, std::string_view group) const {
-  return limits_.limit(wanted, group).state();
-}
-
-std::string LocalLimiter::taken(LimitIndex wanted, std::string_view group) const {
-  return limits_.limit(wanted, group).taken();
 }
 
 // ---- changed limits -------------------------------------------------------------------------------------------------

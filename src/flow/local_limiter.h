@@ -22,6 +22,21 @@
 
 namespace penstock::flow {
 
+/// Reads the limits of a LocalLimiter.
+class LocalReader final : public LimitReader {
+ public:
+  /// Both must outlive this.
+  LocalReader(const LimitSet& limits, const LimitClock& clock) : limits_(limits), clock_(clock) {}
+  void read(Time now, std::string_view group, const TellReading& tell) const override;
+  std::vector<std::string> fullest_groups(Time now, std::size_t most) const override {
+    return limits_.fullest(clock_.instant(now), most);
+  }
+
+ private:
+  const LimitSet& limits_;
+  const LimitClock& clock_;
+};
+
 class LocalLimiter final : public Limiter {
  public:
   /// `at_zero` is the Instant at which the caller's clock shows 0, rounded down to whole microseconds.
@@ -40,6 +55,8 @@ class LocalLimiter final : public Limiter {
   void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
   bool shorten_pauses(Time now, Time latest) override;
+
+  LocalReader* reader() override { return &reader_; }
 
   /// expected() while other processes wait for the limits that are shared.
   Time expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others,
@@ -91,10 +108,8 @@ class LocalLimiter final : public Limiter {
   /// Tells Limit::state() of every limit that has one; those of the upstream first, with an empty group.
   using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
   void states(const TellState& tell) const;
-  /// Limit::state() of one limit; empty: there is none.
-  std::string state(LimitIndex wanted, std::string_view group) const;
-  /// Limit::taken() of one limit.
-  std::string taken(LimitIndex wanted, std::string_view group) const;
+  /// Of a group that is not remembered: one without departures.
+  const Limit& limit(LimitIndex wanted, std::string_view group) const { return limits_.limit(wanted, group); }
   /// How many groups are remembered.
   std::size_t groups() const { return limits_.groups(); }
 
@@ -104,6 +119,7 @@ class LocalLimiter final : public Limiter {
   LimitSet limits_;
   LimitClock clock_;
   ConfigEpoch epoch_;
+  LocalReader reader_{limits_, clock_};
 };
 
 }  // namespace penstock::flow

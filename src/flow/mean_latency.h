@@ -24,10 +24,16 @@ class MeanLatency {
     ++slice.count;
   }
 
+  /// Whether any has landed in the last minute.
+  bool known(Time now) const {
+    const std::int64_t oldest = oldest_at(now);
+    return std::ranges::any_of(slices_, [=](const Slice& one) { return one.number >= oldest && one.count > 0; });
+  }
+
   /// `flying` requests are still in flight, for `flown` in total. Their time counts too, or a few short flights would
   /// speak for slots that long ones hold; on average, none counts for more than a minute.
   Time mean(Time now, std::int64_t flying = 0, Time flown = 0) const {
-    const std::int64_t oldest = now / kSlice - static_cast<std::int64_t>(slices_.size()) + 1;
+    const std::int64_t oldest = oldest_at(now);
     Time sum = 0;
     std::int64_t count = 0;
     for (const Slice& slice : slices_) {
@@ -42,6 +48,7 @@ class MeanLatency {
  private:
   static constexpr Time kSlice = 5'000'000;
   static constexpr Time kMinute = 12 * kSlice;
+  static constexpr std::int64_t oldest_at(Time now) { return now / kSlice - 11; }
   struct Slice {
     std::int64_t number = 0;  // slices since the clock's zero
     Time sum = 0;

@@ -37,6 +37,13 @@ void Pacer::shift(Instant by) { last_ += by; }
 
 Instant Pacer::forgettable_at() const { return next() + time_of(level_) / config_.burst_allowance_factor; }
 
+LimitReading Pacer::read(Instant now) const {
+  return {.used = level_at(now),
+          .of = static_cast<double>(config_.max_burst),
+          .rate = config_.qps,
+          .opens_in = std::max(0.0, next() - now)};
+}
+
 std::string Pacer::state() const {
   char text[128];
   std::snprintf(text, sizeof text, "2p %.4f %.15g %.15g %.15g", last_, debt_, level_, config_.qps);

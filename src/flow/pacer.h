@@ -20,11 +20,15 @@ class Pacer final : public Limit {
   Instant ahead(Instant now, std::int64_t units) const override;
   /// Whatever a departure weighs, only those behind it wait for its units.
   Instant frontier_behind(Instant now, std::int64_t units, int) const override { return ahead(now, units); }
+  Instant expected(Instant now, std::int64_t units, int, const OtherProcesses& others) const override {
+    return ahead(now, units + others.before(units));
+  }
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   Instant takes(std::int64_t units) const override {
     return time_of(static_cast<double>(std::max<std::int64_t>(0, units - config_.max_burst)));
   }
+  LimitReading read(Instant now) const override;
   std::string state() const override;
   void heard(Instant free, std::int64_t level) override {
     last_ = free, debt_ = 0, level_ = static_cast<double>(level);

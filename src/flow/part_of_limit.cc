@@ -69,10 +69,20 @@ void PartOfLimit::begin(const Count& part, std::int64_t units, Instant until) {
   }
 }
 
-Remaining PartOfLimit::left_alone(Instant now) const {
+Remaining PartOfLimit::left_alone(Instant now, const Remaining& told) const {
   const bool flows = std::holds_alternative<PacerConfig>(kind_) || std::holds_alternative<AdaptiveConfig>(kind_) ||
                      std::holds_alternative<TokenBucketConfig>(kind_);
-  return {.until = flows ? std::max(now, part_->frontier(1)) : std::max(until_, part_->forgettable_at()), .units = 0};
+  const Instant until = flows ? std::max(now, part_->frontier(1)) : std::max(until_, part_->forgettable_at());
+  return until < now && until < told.until ? told : Remaining{.until = until, .units = 0};
+}
+
+/// Of what was left of the whole limit no more may leave, however much of the part is unused.
+LimitReading PartOfLimit::read(Instant now) const {
+  LimitReading reading = part_->read(now);
+  if (until_ <= now) return reading;
+  reading.used = std::max(reading.used, reading.of - static_cast<double>(std::max<std::int64_t>(0, units_)));
+  if (units_ < 1) reading.opens_in = std::max(reading.opens_in.value_or(0), until_ - now);
+  return reading;
 }
 
 /// Of limits that pace, the part's state: by the whole rate the pacer would seem idle in between, and its next moment

@@ -23,8 +23,8 @@ class PartOfLimit final : public Limit {
   PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left, int processes,
               Instant now);
   /// What is left of the whole limit, as far as a process can tell that was alone until `now`: nothing until a new
-  /// period begins.
-  Remaining left_alone(Instant now) const;
+  /// period begins. Where nothing is known of this period, what Redis has `told` stands, if that is newer.
+  Remaining left_alone(Instant now, const Remaining& told = {}) const;
   /// Gives back the whole limit. Do not use this object afterwards.
   std::unique_ptr<Limit> release() { return std::move(whole_); }
 
@@ -61,6 +61,7 @@ class PartOfLimit final : public Limit {
   Instant forgettable_at() const override {
     return std::max({whole_->forgettable_at(), part_->forgettable_at(), until_});
   }
+  LimitReading read(Instant now) const override;
   std::string state() const override;
   std::string taken() const override;
 

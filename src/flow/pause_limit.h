@@ -24,6 +24,7 @@ class PauseLimit final : public Limit {
   Instant ahead(Instant now, std::int64_t) const override { return std::max(now, until_); }
   void shift(Instant by) override { until_ += by; }
   Instant forgettable_at() const override { return until_; }
+  LimitReading read(Instant now) const override { return {.opens_in = std::max(0.0, until_ - now)}; }
 
  private:
   Instant until_ = kAlways;

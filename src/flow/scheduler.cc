@@ -231,6 +231,7 @@ void Scheduler::answer(Time now, std::string_view group, const Booking& booking,
   } else {
     server_.apply(now, *lane, lane->ask.end(), booking, commands);
   }
+  for (const LimitIndex semaphore : booking.freed) lanes_.permit_freed(now, semaphore);
   asker_.departures_came(now, given_back);  // the limiter answered before these departures were given back
   run_until_stable(now, commands);
   if (!queue_.overfull()) return;

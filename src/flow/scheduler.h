@@ -56,6 +56,7 @@
 #include "flow/asker.h"
 #include "flow/commands.h"
 #include "flow/estimates.h"
+#include "flow/forecast.h"
 #include "flow/gates.h"
 #include "flow/lane_server.h"
 #include "flow/lanes.h"
@@ -149,9 +150,10 @@ class Scheduler {
   /// change; what is booked stays. With more slots some requests start at once; with fewer, none gets a slot until
   /// enough have landed. A changed max_wait holds for later arrivals. Lanes told to wait by the old limits ask again.
   void change(Time now, const Settings& settings, std::span<const LimitIndex> moved, Commands& commands);
-  /// `limiter` replaces the old limiter, which may be destroyed afterwards. Asks under way are void; what the old one
-  /// has booked stays. Call change() next.
-  void replace(Limiter& limiter) { asker_.replace(limiter); }
+  /// `limiter` replaces the old limiter, which may be destroyed before. Asks under way are void; what the old one has
+  /// booked stays. `knows_departures`: it has the old one's memory, so that they count in its limits. Call change()
+  /// next.
+  void replace(Limiter& limiter, bool knows_departures = false) { asker_.replace(limiter, knows_departures); }
   /// Time passed: departures come due, deadlines pass. Call at wake_at().
   void advance(Time now, Commands& commands);
 
@@ -169,8 +171,8 @@ class Scheduler {
     std::size_t busy, resting;
   };
   TunnelCount tunnels() const { return {slots_.busy_tunnels(), tunnels_.resting()}; }
-  /// The longest wait among the requests at the head of each lane, and those outside.
-  Time oldest_wait(Time now) const { return estimates_.oldest_wait(now); }
+  /// When each waiting request is likely to leave.
+  const Forecast& forecast() const { return forecast_; }
   /// After how long an arrival of that group and weight is likely to be served. The later of two times: when the limits
   /// have let pass all that waits ahead (exact), and requests ahead (at least one if no slot is free) ÷ (max_concurrent
   /// ÷ mean latency of the last minute), rounded up to seconds. Between a millisecond and kLongestRetry; not before
@@ -198,11 +200,12 @@ class Scheduler {
   UpstreamStop stop_;
   Gates gates_{lanes_};
   WaitReasons reasons_{requests_, slots_, lanes_, stop_};
-  Estimates estimates_{requests_, slots_, queue_, lanes_};
+  Estimates estimates_{slots_, queue_, lanes_};
   Asker asker_;
   LaneServer server_{requests_, slots_, queue_, lanes_, stop_, asker_, reasons_, estimates_};
   Tunnels tunnels_{requests_, slots_, queue_, lanes_, stop_, asker_, server_};
   Arrivals arrivals_{requests_, slots_, queue_, lanes_, asker_, server_, tunnels_, reasons_, estimates_};
+  Forecast forecast_{requests_, slots_, queue_, lanes_, stop_, gates_, asker_, reasons_};
 };
 
 /// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.

@@ -19,6 +19,11 @@ class Semaphore final : public Limit {
   void landed() override { held_ -= held_ > 0 ? 1 : 0; }
   void count_existing(std::int64_t departures) override { held_ += departures; }
   Instant ahead(Instant now, std::int64_t) const override { return now; }
+  LimitReading read(Instant) const override {
+    return {.used = static_cast<double>(held_),
+            .of = static_cast<double>(config_.capacity),
+            .opens_in = full(0) ? std::nullopt : std::optional<Instant>(0)};
+  }
   Instant forgettable_at() const override { return held_ > 0 ? kNever : kAlways; }
 
  private:

@@ -105,6 +105,14 @@ Instant SlidingWindow::forgettable_at() const {
   return foreign_ ? std::max(own, foreign_->until) : own;
 }
 
+LimitReading SlidingWindow::read(Instant now) const {
+  std::int64_t used = since(now - interval() + 1);
+  if (foreign_ && foreign_->until > now) used = std::max(used, since(foreign_->from) + foreign_->units);
+  return {.used = static_cast<double>(used),
+          .of = static_cast<double>(config_.max),
+          .opens_in = std::max(0.0, frontier(1) - now)};
+}
+
 std::string SlidingWindow::state() const {
   std::string text;
   for (std::int64_t n = 0; n < size(); ++n) text += ' ' + std::to_string(static_cast<std::int64_t>(time(n)));

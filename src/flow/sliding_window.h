@@ -28,6 +28,7 @@ class SlidingWindow final : public Limit {
   Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
+  LimitReading read(Instant now) const override;
   std::string state() const override;
 
  private:

@@ -47,10 +47,14 @@ class Slots {
 
   /// How long it takes, by the mean latency, until this many requests have been served.
   Time time_for(Time now, std::size_t requests) const {
-    const auto flying = static_cast<std::int64_t>(in_flight_);
-    const Time mean = latency_.mean(now, flying, flying * now - took_off_);
-    return static_cast<std::int64_t>(requests) * mean / static_cast<std::int64_t>(total_);
+    return static_cast<std::int64_t>(requests) * mean_flight(now) / static_cast<std::int64_t>(total_);
   }
+  /// The mean latency of the last minute, which is assumed if none has landed.
+  Time mean_flight(Time now) const {
+    const auto flying = static_cast<std::int64_t>(in_flight_);
+    return latency_.mean(now, flying, flying * now - took_off_);
+  }
+  bool knows_flight(Time now) const { return latency_.known(now); }
 
   // A clock that runs while all slots are taken and no limit of the upstream itself stops the lanes anyway. Neither
   // condition changes between two calls of the scheduler, but for the end of the stop at `stopped_until`.

@@ -31,6 +31,15 @@ void TokenBucket::shift(Instant by) { used_.since += by; }
 
 Instant TokenBucket::forgettable_at() const { return refilled(used_.since, used_.tokens, config_.refill_amount); }
 
+LimitReading TokenBucket::read(Instant now) const {
+  const Used used = used_at(now);
+  return {
+      .used = static_cast<double>(used.tokens),
+      .of = static_cast<double>(config_.capacity),
+      .opens_in = std::max(0.0, refilled(used.since, used.tokens + 1 - config_.capacity, config_.refill_amount) - now),
+      .resets_in = std::max(0.0, refilled(used.since, used.tokens, config_.refill_amount) - now)};
+}
+
 std::string TokenBucket::state() const { return text(used_); }
 
 std::string TokenBucket::state_less(const TokenBucket& other) const {

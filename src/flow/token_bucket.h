@@ -19,6 +19,7 @@ class TokenBucket final : public Limit {
   Instant ahead(Instant now, std::int64_t units) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
+  LimitReading read(Instant now) const override;
   std::string state() const override;
   /// state() of the tokens that are missing in this bucket but not in `other`, which has the same refills.
   std::string state_less(const TokenBucket& other) const;

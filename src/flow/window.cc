@@ -17,10 +17,15 @@ constexpr Instant kInexact = 1'050'000;  // of a moment in whole seconds, and of
 // they all count there.
 void Window::refresh(Instant now) {
   if (start_ == kAlways || interval_ == interval()) return;
-  start_ = window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
+  start_ = start_at(now);
   interval_ = interval();
   latest_ = std::max(latest_, start_);
   foreign_.reset();
+}
+
+Instant Window::start_at(Instant now) const {
+  if (start_ == kAlways || interval_ == interval()) return start_;
+  return window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
 }
 
 Instant Window::frontier(int weight) const {
@@ -89,6 +94,17 @@ void Window::shift(Instant by) {
 }
 
 Instant Window::forgettable_at() const { return start_ + interval(); }
+
+// A departure may be booked in the next window already, which closes this one: then that one is shown.
+LimitReading Window::read(Instant now) const {
+  const Instant counted = start_at(now), start = std::max(counted, window_of(now));
+  const std::int64_t used = start > counted ? 0 : interval_ == interval() ? gone() : count_;
+  const Instant opens = used < config_.reservoir ? start + place(used) : start + interval();
+  return {.used = static_cast<double>(used),
+          .of = static_cast<double>(config_.reservoir),
+          .opens_in = after_guard(std::max(now, opens)) - now,
+          .resets_in = start + interval() - now};
+}
 
 std::string Window::state() const {
   char text[96];

@@ -26,6 +26,7 @@ class Window final : public Limit {
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override;
+  LimitReading read(Instant now) const override;
   std::string state() const override;
   void heard(Instant start, std::int64_t count) override {
     start_ = latest_ = start, interval_ = interval(), count_ = count, foreign_.reset();
@@ -34,6 +35,8 @@ class Window final : public Limit {
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
   Instant window_of(Instant t) const;
+  /// The start of the present window that has all of `count_`, whatever the interval was.
+  Instant start_at(Instant now) const;
   /// Units of the window that are taken: ours, and those of strangers as far as known.
   std::int64_t gone() const { return count_ + (foreign_ ? foreign_->units : 0); }
   /// `units` plus the units that have left in the current window, or in a later one.

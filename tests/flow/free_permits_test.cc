@@ -130,6 +130,45 @@ TEST(FreePermits, of_several_lighter_requests_go_on_if_these_may_not_have_them_a
   EXPECT_THAT(place.yard.advance_to(place.yard.now + 3 * kMs), ElementsAre(1, 6, 7));
 }
 
+/// A limiter kept a permit of the upstream for an ask of `x`, which Redis then puts off.
+TEST(FreePermit, that_was_kept_for_an_ask_in_vain_is_for_the_first_lane_that_waits_for_its_semaphore) {
+  SlowLimiter limiter;
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
+  yard.arrive('x', "x");
+  for (const auto& [lane, semaphore] : {std::pair("a", 0), std::pair("b", 1), std::pair("c", 1)}) {
+    yard.arrive(static_cast<RequestId>(lane[0]), lane);
+    yard.answer(Booking{.stop = Booking::Stop::permit, .limited_by = semaphore}, lane);
+  }
+  const auto asked_for = [&](LimitIndex semaphore) {
+    limiter.asks.clear();
+    Booking later = turn(Booking::Scope::group, yard.now);
+    later.freed = {semaphore};
+    yard.answer(later, "x");
+    const auto asks = limiter.asks;
+    yard.advance_to(yard.now + kMs);  // and asks again
+    return asks;
+  };
+  EXPECT_THAT(asked_for(1), ElementsAre(SlowLimiter::Asked{"b", 1}));
+  EXPECT_THAT(asked_for(2), IsEmpty());
+  EXPECT_THAT(asked_for(1), ElementsAre(SlowLimiter::Asked{"c", 1}));
+  EXPECT_THAT(asked_for(1), IsEmpty());
+  EXPECT_THAT(asked_for(0), ElementsAre(SlowLimiter::Asked{"a", 1}));
+}
+
+TEST(FreePermit, that_was_kept_for_an_ask_in_vain_does_not_shorten_what_the_upstream_makes_all_wait) {
+  SlowLimiter limiter;
+  SchedulerFixture yard({.max_concurrent = 8, .max_wait = 2'000 * kSecond}, limiter);
+  yard.arrive(1, "a");
+  yard.arrive(2, "b");
+  yard.answer(Booking{.stop = Booking::Stop::permit, .limited_by = 0}, "b");
+  Booking later = turn(Booking::Scope::upstream, yard.now + 1'000 * kSecond);
+  later.freed = {0};
+  limiter.asks.clear();
+  EXPECT_THAT(yard.answer(later, "a"), IsEmpty());
+  EXPECT_THAT(limiter.asks, IsEmpty());
+  EXPECT_EQ(yard.upstream.wake_at(), later.ask_again);
+}
+
 TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_if_the_answer_is_all_it_wants) {
   SlowLimiter limiter;
   limiter.frees_permits = true;

@@ -25,6 +25,7 @@ class Spacing final : public Limit {
     return std::max(now, next_) + static_cast<Instant>(units) * gap_;
   }
   Instant forgettable_at() const override { return next_; }
+  LimitReading read(Instant now) const override { return {.opens_in = std::max(0.0, next_ - now)}; }
 
  private:
   Instant gap_;
@@ -45,6 +46,7 @@ class FixedWindow final : public Limit {
   }
   Instant ahead(Instant, std::int64_t units) const override { return start_of((count_ + units) / reservoir_); }
   Instant forgettable_at() const override { return start_of(1); }
+  LimitReading read(Instant) const override { return {.used = 1.0 * count_, .of = 1.0 * reservoir_}; }
 
  private:
   Instant start_of(Time later) const { return static_cast<Instant>((number_ + later) * interval_); }

@@ -295,7 +295,9 @@ TEST(LocalLimiter, expects_others_to_have_as_much_waiting_for_the_limits_that_ar
   const OtherProcesses others{.count = 2, .had_less = -3};
   EXPECT_EQ(local({pacer(10)}).expected(0, "", 1, 3, 1, others), ms(900));
   EXPECT_EQ(local({pacer(10), own}).expected(0, "", 1, 3, 1, others), sec(4));
-  EXPECT_EQ(local({pacer(10)}).expected(0, "", 5, 3, 1, others), ms(1'300)) << "the weight is its own";
+  EXPECT_EQ(local({pacer(10)}).expected(0, "", 5, 3, 1, others), ms(900)) << "only those behind wait for its weight";
+  EXPECT_EQ(local({bucket(10, 2, sec(1))}).expected(0, "", 1, 3, 1, others), 0);
+  EXPECT_EQ(local({bucket(10, 2, sec(1))}).expected(0, "", 5, 3, 1, others), sec(2)) << "the weight is its own";
 }
 
 TEST(LocalLimiter, expects_by_how_limits_were_said_to_stand) {

@@ -416,7 +416,8 @@ TEST_F(PartsInALimiter, are_those_of_groups_that_are_remembered_later) {
   come_back();
   EXPECT_EQ(granted("new"), 5U) << "the rest of the whole";
   EXPECT_EQ(granted("new"), 0U);
-  EXPECT_EQ(limiter_.left_of(0, "new"), nullptr) << "nothing was noted";
+  go_alone();
+  EXPECT_EQ(granted("new"), 0U) << "not its part again";
 }
 
 TEST_F(PartsInALimiter, are_not_taken_twice_by_a_group_that_is_lost_twice) {

@@ -169,17 +169,17 @@ TEST(Queue, is_idle_when_nothing_is_pending_or_in_flight) {
 
 TEST(Queue, knows_the_oldest_wait_over_all_lanes) {
   SchedulerFixture yard({.max_concurrent = 1});
-  EXPECT_EQ(yard.upstream.oldest_wait(yard.now), 0);
+  EXPECT_EQ(yard.upstream.forecast().oldest_wait(yard.now), 0);
   yard.arrive(1);
-  EXPECT_EQ(yard.upstream.oldest_wait(yard.now + kSecond), 0);
+  EXPECT_EQ(yard.upstream.forecast().oldest_wait(yard.now + kSecond), 0);
   const Time first = yard.now += 10 * kMs;
   yard.arrive(2, "a");
   yard.now += 10 * kMs;
   yard.arrive(3);
   yard.arrive(4, "a");
-  EXPECT_EQ(yard.upstream.oldest_wait(yard.now), yard.now - first);
+  EXPECT_EQ(yard.upstream.forecast().oldest_wait(yard.now), yard.now - first);
   yard.cancel(2);
-  EXPECT_EQ(yard.upstream.oldest_wait(yard.now + kMs), kMs);
+  EXPECT_EQ(yard.upstream.forecast().oldest_wait(yard.now + kMs), kMs);
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the requests that wait are expected to leave, and what each waits for. It books nothing and is asked only for
+// what people see: the limits tell when they let so many units pass, the slots when so many requests have landed, the
+// gates of pauses how many answers must come first. A request leaves at the latest of these. Internal to flow/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "flow/asker.h"
+#include "flow/gates.h"
+#include "flow/lanes.h"
+#include "flow/limited_by.h"
+#include "flow/limiter.h"
+#include "flow/queue.h"
+#include "flow/requests.h"
+#include "flow/slots.h"
+#include "flow/upstream_stop.h"
+
+namespace penstock::flow {
+
+class Forecast {
+ public:
+  Forecast(const Requests& requests, const Slots& slots, const Queue& queue, const Lanes& lanes,
+           const UpstreamStop& stop, const Gates& gates, const Asker& asker, const WaitReasons& reasons)
+      : requests_(requests),
+        slots_(slots),
+        queue_(queue),
+        lanes_(lanes),
+        stop_(stop),
+        gates_(gates),
+        asker_(asker),
+        reasons_(reasons) {}
+
+  struct Waiting {
+    RequestId id = 0;
+    Time arrived = 0;
+    LimitIndex limited_by = kNoLimit;  ///< as Scheduler::limited_by()
+    /// nullopt: nobody can say (Redis does not answer, a permit or another tunnel must end, no flight is known by which
+    /// slots could be reckoned), or its deadline comes first.
+    std::optional<Time> leaves;
+  };
+  /// The longest wait among the requests at the head of each lane, and those outside.
+  Time oldest_wait(Time now) const;
+  /// The requests that have waited longest, at most so many, in the order of their arrival.
+  std::vector<Waiting> longest(Time now, std::size_t most) const;
+  /// When the request leaves that leaves last of all. nullopt: as above, or none waits.
+  std::optional<Time> last_leaves(Time now) const;
+
+ private:
+  struct Spot;
+  class Rivals;
+  std::optional<Time> leaves(Time now, const Spot& spot, const Rivals& rivals) const;
+  std::optional<Time> by_slots_and_limits(Time now, const Spot& spot, const Rivals& rivals) const;
+  bool nobody_knows(Time now, const Spot& spot) const;
+  Spot last_of(const Lane& lane) const;
+  void add_first(const Lane& lane, std::size_t most, std::vector<Spot>& into) const;
+
+  const Requests& requests_;
+  const Slots& slots_;
+  const Queue& queue_;
+  const Lanes& lanes_;
+  const UpstreamStop& stop_;
+  const Gates& gates_;
+  const Asker& asker_;
+  const WaitReasons& reasons_;
+};
+
+}  // namespace penstock::flow
