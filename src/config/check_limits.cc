@@ -14,8 +14,7 @@ namespace {
 constexpr int kMostUnits = 1'000'000'000;
 constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // per second: from one in twelve days to one in a microsecond
 constexpr Duration kShortest = 10ms, kLongest = kLongestInterval;
-constexpr std::size_t kMostLimits = 16, kLongestName = 64, kShortestSecret = 16;
-constexpr int kMostProcesses = 10'000;
+constexpr std::size_t kMostLimits = 16, kLongestName = 64;
 constexpr int kMostSliding = kMostRemembered, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
 /// Checks the parameters of one limit.
@@ -58,6 +57,10 @@ struct Checked {
           " is " + given +
               "; it must be between 1s and 24h: it is renewed six times over, and a shorter one could not be");
     }
+    if (limit.mode == LimitConfig::Mode::shadow)
+      add(issues, path + ".mode",
+          " is shadow; when a permit would come free is unknown while no request waits for one, so it must be delay or "
+          "refuse");
   }
   void operator()(const CounterConfig& counter) const {
     check_count(issues, path + ".max", counter.max, 1, kMostUnits);
@@ -68,8 +71,10 @@ struct Checked {
     check_number(issues, path + ".max", adaptive.max, kLeastRate, kMostRate);
     if (adaptive.min > adaptive.max && adaptive.max >= kLeastRate)
       add(issues, path + ".min", " is " + write_rate(adaptive.min) + ", more than max, " + write_rate(adaptive.max));
-    if (limit.mode == LimitConfig::Mode::refuse)
-      add(issues, path + ".mode", " is refuse; the rate grows only while requests wait for it, so it must be delay");
+    if (limit.mode != LimitConfig::Mode::delay)
+      add(issues, path + ".mode",
+          " is " + std::string(mode_name(limit.mode)) +
+              "; the rate grows only while requests wait for it, so it must be delay");
   }
 };
 
@@ -122,18 +127,11 @@ void check_limits(Issues& issues, const std::string& path, const UpstreamSetting
   }
 }
 
-void check_redis(Issues& issues, const RedisConfig& redis) {
-  const bool somewhere = !redis.path.empty() || (!redis.host.empty() && redis.port != 0);
-  if (!somewhere) add(issues, "redis.url", " has neither a host with a port nor a socket's path");
-  if (redis.password.empty() && !redis.user.empty()) add(issues, "redis.url", " has a user without a password");
-  check_count(issues, "redis.url", redis.database, 0, 65'535);
-  if (!all_of(redis.prefix, "_.:-") || redis.prefix.size() > kLongestName)
-    add(issues, "redis.prefix", " must be at most 64 letters, digits and _.:-");
-  check_duration(issues, "redis.timeout", redis.timeout, 1ms, 10s);
-  check_count(issues, "redis.processes", redis.processes, 0, kMostProcesses);
-  if (!redis.secret.empty() && redis.secret.size() < kShortestSecret)
-    add(issues, "redis.secret",
-        " must be at least 16 characters, for a shorter one can be guessed: openssl rand -hex 16");
+void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls) {
+  if (tls.client_cert.empty() == tls.client_key.empty()) return;
+  const bool key_only = tls.client_cert.empty();
+  add(issues, path + (key_only ? ".clientKey" : ".clientCert"),
+      key_only ? " has no clientCert beside it" : " has no clientKey beside it; if one file holds both, name it twice");
 }
 
 }  // namespace penstock::config

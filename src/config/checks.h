@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks single values against their bounds; values out of bounds become issues. For validate.cc and check_limits.cc.
+// Checks single values against their bounds; values out of bounds become issues. For validate.cc and the check_*.cc.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,11 @@ bool all_of(std::string_view text, std::string_view extra);
 
 /// Checks everything about an upstream's limits, groups and pauses.
 void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings);
-void check_redis(Issues& issues, const RedisConfig& redis);
+/// Checks the patterns of `redact`.
+void check_redaction(Issues& issues, const std::string& path, const std::vector<std::string>& patterns);
+/// A client certificate needs its key.
+void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls);
+/// Checks each Redis, and the names by which upstreams call them.
+void check_redis(Issues& issues, const Config& config);
 
 }  // namespace penstock::config

@@ -37,6 +37,8 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"", "pauseOn", kOfUpstream},
     {"", "learn", kOfUpstream},
     {"", "breaker", kOfUpstream},
+    {"", "redact", kOfUpstream},
+    {"defaults", "redact", kOfUpstream},
     {"limits", "leakyBucket", "; here it is 'tokenBucket'"},
     {"limits", "fixedWindow", "; here it is 'window'"},
     {"limits", "concurrency", "; here it is 'semaphore', or maxConcurrent for one process"},
@@ -82,7 +84,8 @@ std::string hint_for_key(std::string_view path, std::string_view key) {
 }
 
 std::string hint_for_text(std::string_view path, std::string_view text) {
-  if (path == "redis") return "; write redis: { url: " + std::string(text) + " }";
+  if (path == "redis" || (path.starts_with("redis.") && text.find("://") != std::string_view::npos))
+    return "; write " + std::string(last_word(path)) + ": { url: " + std::string(text) + " }";
   const auto colon = text.find(':');
   if (colon == std::string_view::npos || !is_word(text.substr(0, colon)) || text.substr(colon).starts_with("://"))
     return {};

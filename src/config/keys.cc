@@ -9,6 +9,7 @@
 #include "config/key_table.h"
 #include "config/limit_keys.h"
 #include "config/presets.h"
+#include "config/redis_keys.h"
 #include "config/refusal_keys.h"
 #include "config/suggestion.h"
 
@@ -17,9 +18,14 @@ namespace penstock::config {
 namespace {
 
 constexpr Key<ProxyConfig> kProxy[] = {value<&ProxyConfig::listen>("listen"), value<&ProxyConfig::via>("via"),
-                                       value<&ProxyConfig::grace>("grace"), value<&ProxyConfig::names>("names")};
-constexpr Key<AdminConfig> kAdmin[] = {value<&AdminConfig::listen>("listen")};
-constexpr Key<LogConfig> kLog[] = {value<&LogConfig::level>("level"), value<&LogConfig::events>("events")};
+                                       value<&ProxyConfig::grace>("grace"), value<&ProxyConfig::names>("names"),
+                                       value<&ProxyConfig::request_id>("requestId")};
+constexpr Key<AdminConfig> kAdmin[] = {
+    value<&AdminConfig::listen>("listen"),
+    value<&AdminConfig::details>("details"),
+    {"page", [](Reading& r, const Spot& spot, AdminConfig& into) { read_switch(r, spot, into.page); }}};
+constexpr Key<LogConfig> kLog[] = {value<&LogConfig::level>("level"), value<&LogConfig::events>("events"),
+                                   value<&LogConfig::client>("client")};
 constexpr Key<DnsConfig> kDns[] = {value<&DnsConfig::servers>("servers"), value<&DnsConfig::timeout>("timeout")};
 constexpr Key<QueueConfig> kQueue[] = {value<&QueueConfig::max_pending>("maxPending"),
                                        value<&QueueConfig::max_wait>("maxWait")};
@@ -66,7 +72,8 @@ constexpr Key<UpstreamSettings> kLimits[] = {
     value<&UpstreamSettings::group>("group"),      {"limits", read_limits, list_limits},
     value<&UpstreamSettings::obey>("obey"),        value<&UpstreamSettings::max_pause>("maxPause"),
     value<&UpstreamSettings::pause_on>("pauseOn"), value<&UpstreamSettings::pause_scope>("pauseScope"),
-    value<&UpstreamSettings::learn>("learn"),      {"breaker", read_breaker, list_breaker}};
+    value<&UpstreamSettings::learn>("learn"),      {"breaker", read_breaker, list_breaker},
+    value<&UpstreamSettings::redact>("redact"),    value<&UpstreamSettings::redis>("redis")};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),
@@ -107,35 +114,6 @@ constexpr auto of_named(std::index_sequence<index...>) {
           kPatternEntry[index].list}...};
 }
 constexpr auto kUpstream = of_named(std::make_index_sequence<std::size(kPatternEntry)>{});
-
-void read_redis_url(Reading& reading, const Spot& spot, RedisConfig& redis) {
-  const auto text = reading.text(spot, "redis://host:port/db or unix:///path");
-  if (!text) return;
-  auto parsed = parse_redis_url(*text);
-  if (!parsed) return reading.complain(spot.node, named(spot.path) + ": " + parsed.error());
-  redis = std::move(*parsed);
-}
-
-void read_redis_secret(Reading& reading, const Spot& spot, RedisConfig& redis) {
-  const auto text = reading.text(spot, "a text of 16 characters or more");
-  if (!text) return;
-  if (text->empty()) return reading.complain(spot.node, named(spot.path) + " is empty; leave it out to have none");
-  redis.secret = *text;
-}
-
-// `url` comes first: it overwrites the whole RedisConfig.
-constexpr Key<RedisConfig> kRedis[] = {{"url", read_redis_url},
-                                       value<&RedisConfig::prefix>("prefix"),
-                                       value<&RedisConfig::timeout>("timeout"),
-                                       value<&RedisConfig::when_down>("whenDown"),
-                                       value<&RedisConfig::processes>("processes"),
-                                       {"secret", read_redis_secret}};
-
-void read_redis(Reading& reading, const Spot& spot, Config& config) {
-  read_keys(reading, spot, std::span<const Key<RedisConfig>>(kRedis), config.redis.emplace());
-  if (!reading.has_met("redis.url"))
-    reading.complain_about(spot.path, "redis has no url, as in url: redis://127.0.0.1:6379/0");
-}
 
 void read_version(Reading& reading, const Spot& spot, Config&) {
   std::size_t version = 1;
@@ -340,8 +318,7 @@ constexpr Key<Config> kRoot[] = {
     {"defaults", read_defaults,
      [](const std::string& path, std::vector<std::string>& into) { list_keys(kDefaults, path, into); }},
     section<&Config::caps, kCaps>("caps"),
-    {"redis", read_redis,
-     [](const std::string& path, std::vector<std::string>& into) { list_keys(kRedis, path, into); }},
+    {"redis", read_redis, list_redis},
     {"unmatched", read_unmatched},
     section<&Config::access, kAccess>("access"),
     section<&Config::intercept, kIntercept>("intercept"),

@@ -3,10 +3,14 @@
 #include "config/reading.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <initializer_list>
 #include <limits>
 
 #include "config/hints.h"
+#include "config/source_text.h"
 #include "config/suggestion.h"
 #include "config/units.h"
 
@@ -20,6 +24,24 @@ bool is_name_char(char c) {
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_name_char) && !(text[0] >= '0' && text[0] <= '9');
+}
+
+constexpr std::size_t kLargestValue = 64 * 1024;
+
+/// Without the newline at its end, which editors put there.
+std::expected<std::string, std::string> text_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kLargestValue + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad() || (file.fail() && !file.eof()))
+    return std::unexpected("the file " + path + " cannot be read: " + std::strerror(errno));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kLargestValue) return std::unexpected("the file " + path + " is larger than 64KiB");
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  if (find_unreadable(text) || text.find('\n') != std::string::npos)
+    return std::unexpected("the file " + path + " is not one line of text");
+  return text;
 }
 
 std::string quoted(const Node& node) { return "'" + node.text + "'"; }
@@ -155,18 +177,28 @@ std::optional<std::string> Reading::text(const Spot& spot, std::string_view expe
   return std::nullopt;
 }
 
+/// Of NAME in the environment, or of `file:PATH`. The error is empty if it is neither.
+std::expected<std::string, std::string> Reading::value_of(std::string_view reference) const {
+  constexpr std::string_view kFile = "file:";
+  if (reference.starts_with(kFile) && reference.size() > kFile.size())
+    return text_of_file(std::string(reference.substr(kFile.size())));
+  if (!is_name(reference)) return std::unexpected(std::string());
+  const std::string name(reference);
+  if (auto value = environment_(name)) return *value;
+  return std::unexpected("the environment variable " + name + " is not set");
+}
+
 std::optional<std::string> Reading::filled_in(const Spot& spot) {
   std::string_view rest = spot.node.text;
   std::string out;
   for (auto at = rest.find("${"); at != std::string_view::npos; at = rest.find("${")) {
     const auto end = rest.find('}', at);
-    const auto name = std::string(rest.substr(at + 2, end == std::string_view::npos ? end : end - at - 2));
-    const auto value = end != std::string_view::npos && is_name(name) ? environment_(name) : std::nullopt;
+    const bool closed = end != std::string_view::npos;
+    const auto value = closed ? value_of(rest.substr(at + 2, end - at - 2)) : std::unexpected(std::string());
     if (!value) {
-      const bool well_formed = end != std::string_view::npos && is_name(name);
-      complain(spot.node, named(spot.path) + ": " +
-                              (well_formed ? "the environment variable " + name + " is not set"
-                                           : quoted(spot.node) + " has a ${ without NAME}"));
+      const bool malformed = value.error().empty();
+      complain(spot.node,
+               named(spot.path) + ": " + (malformed ? quoted(spot.node) + " has a ${ without NAME}" : value.error()));
       return std::nullopt;
     }
     out.append(rest.substr(0, at)).append(*value);
@@ -229,6 +261,15 @@ void read(Reading& reading, const Spot& spot, LogLevel& into) {
              {"error", LogLevel::error},
              {"off", LogLevel::off}},
             into);
+}
+
+void read(Reading& reading, const Spot& spot, LogClient& into) {
+  read_word(reading, spot, {{"address", LogClient::address}, {"full", LogClient::full}, {"off", LogClient::off}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, AdminDetails& into) {
+  read_word(reading, spot,
+            {{"loopback", AdminDetails::loopback}, {"all", AdminDetails::all}, {"off", AdminDetails::off}}, into);
 }
 
 void read(Reading& reading, const Spot& spot, WhenDown& into) {
@@ -305,11 +346,21 @@ void read(Reading& reading, const Spot& spot, LimitConfig::Per& into) {
 }
 
 void read(Reading& reading, const Spot& spot, LimitConfig::Mode& into) {
-  read_word(reading, spot, {{"delay", LimitConfig::Mode::delay}, {"refuse", LimitConfig::Mode::refuse}}, into);
+  read_word(reading, spot,
+            {{"delay", LimitConfig::Mode::delay},
+             {"refuse", LimitConfig::Mode::refuse},
+             {"shadow", LimitConfig::Mode::shadow}},
+            into);
 }
 
 void read(Reading& reading, const Spot& spot, bool& into) {
   read_word(reading, spot, {{"true", true}, {"false", false}}, into);
+}
+
+void read_switch(Reading& reading, const Spot& spot, bool& into) {
+  const bool as_any = spot.node.kind == Node::Kind::scalar && (spot.node.text == "true" || spot.node.text == "false");
+  if (as_any) return read(reading, spot, into);
+  read_word(reading, spot, {{"on", true}, {"off", false}}, into);
 }
 
 void read(Reading& reading, const Spot& spot, double& into) {

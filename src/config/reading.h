@@ -3,6 +3,7 @@
 // found, so that errors found later by validation have one too. For keys.cc and yaml_reader.cc.
 #pragma once
 
+#include <expected>
 #include <map>
 #include <set>
 #include <string>
@@ -44,6 +45,7 @@ class Reading {
   using Place = std::pair<int, int>;  // line and column
 
   std::optional<std::string> filled_in(const Spot& spot);
+  std::expected<std::string, std::string> value_of(std::string_view reference) const;
 
   const Environment& environment_;
   std::vector<Problem> problems_;
@@ -64,6 +66,8 @@ void read(Reading&, const Spot&, bool& into);
 void read(Reading&, const Spot&, std::string& into);
 void read(Reading&, const Spot&, Endpoint& into);
 void read(Reading&, const Spot&, LogLevel& into);
+void read(Reading&, const Spot&, LogClient& into);
+void read(Reading&, const Spot&, AdminDetails& into);
 void read(Reading&, const Spot&, WhenDown& into);
 void read(Reading&, const Spot&, Https& into);
 void read(Reading&, const Spot&, H2Only& into);
@@ -80,6 +84,7 @@ void read(Reading&, const Spot&, std::optional<std::vector<std::string>>& into);
 void read(Reading&, const Spot&, std::vector<std::uint16_t>& into);  ///< counts
 void read(Reading&, const Spot&, std::vector<Match>& into);          ///< one pattern or a list
 void read_size(Reading&, const Spot&, std::size_t& into);
+void read_switch(Reading&, const Spot&, bool& into);  ///< on or off, or as any bool
 void read_percent(Reading&, const Spot&, int& into);  ///< `20%`
 
 }  // namespace penstock::config

@@ -20,15 +20,12 @@ struct Foreign {
   std::string_view scheme, advice;
 };
 constexpr Foreign kForeign[] = {
-    {"rediss",
-     "TLS to Redis is not supported yet; use redis:// within a network that you trust, or to a TLS tunnel here"},
-    {"redis+tls",
-     "TLS to Redis is not supported yet; use redis:// within a network that you trust, or to a TLS tunnel here"},
-    {"redis-sentinel", "Sentinel is not supported yet; write the address of the master itself, redis://host:port"},
-    {"redis+sentinel", "Sentinel is not supported yet; write the address of the master itself, redis://host:port"},
-    {"sentinel", "Sentinel is not supported yet; write the address of the master itself, redis://host:port"},
-    {"redis-cluster", "Redis Cluster is not supported yet; use a Redis of its own, redis://host:port"},
-    {"redis+cluster", "Redis Cluster is not supported yet; use a Redis of its own, redis://host:port"},
+    {"redis+tls", "TLS to Redis is written rediss://host:port"},
+    {"tls", "TLS to Redis is written rediss://host:port"},
+    {"redis-sentinel", "Sentinel is written redis+sentinel://host:26379,host:26379/MASTER"},
+    {"sentinel", "Sentinel is written redis+sentinel://host:26379,host:26379/MASTER"},
+    {"redis-cluster", "Redis Cluster is written redis+cluster://host:6379,host:6379"},
+    {"cluster", "Redis Cluster is written redis+cluster://host:6379,host:6379"},
 };
 
 constexpr std::string_view kBadPercent = "a % must be followed by two hexadecimal digits; % itself is written %25";
@@ -67,6 +64,53 @@ Complaint read_address(std::string_view text, RedisConfig& into) {
   return read_database(text.substr(std::min(slash + 1, text.size())), into);
 }
 
+// `host[:port],host[:port]`
+std::optional<std::vector<Endpoint>> read_hosts(std::string_view text, std::uint16_t usual_port) {
+  std::vector<Endpoint> hosts;
+  while (true) {
+    const auto comma = std::min(text.find(','), text.size());
+    const auto place = parse_match(text.substr(0, comma));
+    if (!place || place->suffix || !place->path.empty()) return std::nullopt;
+    hosts.push_back({place->host, place->port.value_or(usual_port)});
+    if (comma == text.size()) return hosts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// `host[:port],host[:port]/master[/db]`
+Complaint read_sentinels(std::string_view text, RedisConfig& into) {
+  auto& sentinel = into.sentinel.emplace();
+  const auto slash = std::min(text.find('/'), text.size());
+  const auto hosts = read_hosts(text.substr(0, slash), SentinelConfig::Host{}.port);
+  if (!hosts)
+    return "the hosts are not ones, as in redis+sentinel://s1:26379,s2:26379/mymaster (in user and password write / @ "
+           ": % as %2F %40 %3A %25)";
+  for (const auto& [host, port] : *hosts) sentinel.hosts.push_back({host, port});
+  const auto rest = text.substr(std::min(slash + 1, text.size()));
+  const auto end = std::min(rest.find('/'), rest.size());
+  const auto master = percent_decoded(rest.substr(0, end));
+  if (!master) return std::string(kBadPercent);
+  if (master->empty()) return "the name of the master is missing, as in redis+sentinel://s1:26379,s2:26379/mymaster";
+  sentinel.master = *master;
+  return read_database(rest.substr(std::min(end + 1, rest.size())), into);
+}
+
+// `host[:port],host[:port][/0]`
+Complaint read_cluster(std::string_view text, RedisConfig& into) {
+  const auto slash = std::min(text.find('/'), text.size());
+  const auto hosts = read_hosts(text.substr(0, slash), into.port);
+  if (!hosts)
+    return "the hosts are not ones, as in redis+cluster://r1:6379,r2:6379 (in user and password write / @ : % as %2F "
+           "%40 %3A %25)";
+  into.cluster = *hosts;
+  into.host = hosts->front().address;
+  into.port = hosts->front().port;
+  const auto database = text.substr(std::min(slash + 1, text.size()));
+  if (!database.empty() && database != "0")
+    return "a Redis Cluster has the database 0 alone; leave out what follows the /";
+  return std::nullopt;
+}
+
 // `/path[?db=N]`
 Complaint read_socket(std::string_view text, RedisConfig& into) {
   constexpr std::string_view kDatabase = "db=";
@@ -88,15 +132,21 @@ Complaint read_url(std::string_view text, RedisConfig& into) {
   for (const auto& foreign : kForeign) {
     if (scheme == foreign.scheme) return std::string(foreign.advice);
   }
-  const bool socket = scheme == "unix";
-  if (colon == std::string_view::npos || (!socket && scheme != "redis"))
-    return "it must begin with redis:// or unix://";
+  const bool socket = scheme == "unix", over_tls = scheme.starts_with("rediss");
+  const bool sentinel = scheme == "redis+sentinel" || scheme == "rediss+sentinel";
+  const bool cluster = scheme == "redis+cluster" || scheme == "rediss+cluster";
+  const bool known = socket || sentinel || cluster || scheme == "rediss" || scheme == "redis";
+  if (colon == std::string_view::npos || !known)
+    return "it must begin with redis://, rediss:// (TLS), redis+sentinel://, redis+cluster:// or unix://";
+  if (over_tls) into.tls.emplace();
   text.remove_prefix(colon + 3);
   const auto at = text.substr(0, text.find('/')).rfind('@');
   if (at != std::string_view::npos) {
     if (auto wrong = read_credentials(text.substr(0, at), into)) return wrong;
     text.remove_prefix(at + 1);
   }
+  if (sentinel) return read_sentinels(text, into);
+  if (cluster) return read_cluster(text, into);
   return socket ? read_socket(text, into) : read_address(text, into);
 }
 

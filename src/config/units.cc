@@ -6,7 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <span>
+
+#include "base/duration_text.h"
 
 namespace penstock::config {
 
@@ -15,13 +16,9 @@ namespace {
 struct Unit {
   std::string_view name;
   std::uint64_t worth;
-  std::uint64_t written_from = 1;  // the least number of it that is written
 };
 
-// The largest first. A minute reads better as 60s, a day as 24h.
-constexpr Unit kSizes[] = {{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}};
-constexpr Unit kDurations[] = {{"d", 86'400'000'000, 2}, {"h", 3'600'000'000, 2}, {"m", 60'000'000, 2},
-                               {"s", 1'000'000},         {"ms", 1'000},           {"us", 1}};
+constexpr Unit kSizes[] = {{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}};  // largest first
 
 constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
 constexpr double kLargestSize = static_cast<double>(1ULL << 50);
@@ -29,15 +26,6 @@ constexpr double kLargestSize = static_cast<double>(1ULL << 50);
 constexpr std::pair<std::string_view, Duration> kRates[] = {{"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
 
 constexpr double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-std::string write(std::uint64_t value, std::span<const Unit> units, std::string_view zero) {
-  if (value == 0) return std::string(zero);
-  for (const auto& unit : units) {
-    if (value % unit.worth == 0 && value / unit.worth >= unit.written_from)
-      return std::to_string(value / unit.worth) + std::string(unit.name);
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -71,11 +59,16 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   return std::nullopt;
 }
 
-std::string write_duration(Duration duration) {
-  return write(static_cast<std::uint64_t>(duration.count()), kDurations, "0s");
-}
+/// A minute reads better as 60s, a day as 24h.
+std::string write_duration(Duration duration) { return base::duration_text(duration, 2); }
 
-std::string write_size(std::uint64_t bytes) { return write(bytes, kSizes, "0B"); }
+std::string write_size(std::uint64_t bytes) {
+  const auto* unit = std::begin(kSizes);
+  while (bytes % unit->worth != 0 || bytes < unit->worth) {
+    if (++unit == std::end(kSizes)) return "0B";
+  }
+  return std::to_string(bytes / unit->worth) + std::string(unit->name);
+}
 
 std::optional<Rate> parse_rate(std::string_view text) {
   const auto slash = text.find('/');

@@ -38,7 +38,7 @@ void check_listener(Issues& issues, const std::string& path, const Endpoint& end
 
 void check_listeners(Issues& issues, const Config& config) {
   check_listener(issues, "proxy.listen", config.proxy.listen);
-  check_listener(issues, "admin.listen", config.admin.listen);
+  if (!config.admin.listen.address.empty()) check_listener(issues, "admin.listen", config.admin.listen);
   if (config.proxy.listen == config.admin.listen && config.proxy.listen.port != 0) {
     add(issues, "admin.listen", " is the same as proxy.listen");
   }
@@ -109,13 +109,6 @@ void check_caps(Issues& issues, const CapsConfig& caps) {
               1'000'000);
 }
 
-void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls) {
-  if (tls.client_cert.empty() == tls.client_key.empty()) return;
-  const bool key_only = tls.client_cert.empty();
-  add(issues, path + (key_only ? ".clientKey" : ".clientCert"),
-      key_only ? " has no clientCert beside it" : " has no clientKey beside it; if one file holds both, name it twice");
-}
-
 void check_authority(Issues& issues, const InterceptConfig& intercept) {
   if (intercept.ca.empty() == intercept.key.empty()) return;
   const bool key_only = intercept.ca.empty();
@@ -168,6 +161,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
   check_refusals(issues, path, settings);
+  check_redaction(issues, path + ".redact", settings.redact);
   return issues;
 }
 
@@ -267,7 +261,7 @@ std::vector<Issue> find_issues(const Config& config) {
   check_rules(issues, "access.deny", config.access.deny);
   check_ports(issues, "access.connectPorts", config.access.connect_ports);
   check_ports(issues, "access.plainPorts", config.access.plain_ports);
-  if (config.redis) check_redis(issues, *config.redis);
+  check_redis(issues, config);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
   check_upstreams(issues, config);
   check_https(issues, config);

@@ -16,6 +16,9 @@ namespace penstock::config {
 
 std::vector<Issue> find_issues(const Config& config);
 
+/// Where the keys of that Redis stand: "redis", or "redis.NAME".
+std::string redis_path(const Config& config, const RedisConfig& redis);
+
 /// Messages may repeat a value: line ends and other control characters in it are shown as `\n`, `\x1b`.
 std::string in_one_line(std::string_view message);
 

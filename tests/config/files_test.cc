@@ -65,9 +65,10 @@ TEST(ReferenceFile, is_sound_with_its_examples_in_force) {
   EXPECT_EQ(config->upstreams[0].settings.max_concurrent, 20);
   EXPECT_EQ(config->upstreams[0].settings.limits.size(), 9U);
   RedisConfig redis;
-  redis.secret = config->redis->secret;  // there is none by default, and that of the example is nobody's
+  redis.secret = config->redis.front().secret;  // there is none by default, and that of the example is nobody's
+  redis.user = "penstock", redis.password = "put-it-here", redis.tls = RedisTlsConfig{};
   EXPECT_GE(redis.secret.size(), 16U);
-  EXPECT_EQ(config->redis, redis);
+  EXPECT_EQ(config->redis, std::vector{redis});
   EXPECT_EQ(config->access.allow, std::vector<std::string>{"loopback"});
 }
 

@@ -68,6 +68,18 @@ TEST(Limits, that_adapt_have_bounds_in_order_and_let_requests_wait) {
   EXPECT_THAT(faults_of("adaptive: { max: 5/s, mode: refuse }"), ElementsAre(HasSubstr("it must be delay")));
 }
 
+TEST(Limits, may_stop_nobody_if_they_can_tell_how_long_a_request_would_have_waited) {
+  for (const char* kind :
+       {"pacer: { qps: 1", "window: { reservoir: 1, interval: 1s", "slidingWindow: { max: 1, interval: 1s",
+        "tokenBucket: { capacity: 1, refillAmount: 1, refillFrequency: 1s", "counter: { max: 1, period: 1s"}) {
+    const auto settings = read_limits("    limits: [ { " + std::string(kind) + ", mode: shadow } } ]\n");
+    EXPECT_EQ(settings.limits.at(0).mode, LimitConfig::Mode::shadow) << kind;
+  }
+  EXPECT_THAT(faults_of("semaphore: { capacity: 5, mode: shadow }"), ElementsAre(HasSubstr("must be delay or refuse")));
+  EXPECT_THAT(faults_of("adaptive: { max: 5/s, mode: shadow }"),
+              ElementsAre(HasSubstr("mode in upstreams.a.limits.adaptive is shadow; the rate grows only")));
+}
+
 TEST(Limits, have_what_is_common_to_all) {
   const auto settings = read_limits(
       "    group: host\n    limits: [ { window: { reservoir: 1, interval: 1s, name: w, per: group, "
@@ -118,7 +130,39 @@ TEST(Redis, is_read_with_all_its_keys) {
   RedisConfig wanted;
   wanted.host = "r1", wanted.password = "s3cret", wanted.prefix = "staging", wanted.timeout = 20ms;
   wanted.when_down = WhenDown::refuse, wanted.secret = "0123-s3cret-456789";
-  EXPECT_EQ(config->redis, wanted);
+  EXPECT_EQ(config->redis, std::vector{wanted});
+}
+
+TEST(Redis, has_names_where_there_are_several) {
+  const auto config = read_config(
+      "version: 1\nredis:\n  main: { url: 'redis://r1' }\n  eu: { url: 'rediss://r2:6380', whenDown: wait, tls: { ca: "
+      "/a.pem } }\nupstreams:\n  a: { match: a.test, redis: eu }\n  b: { match: b.test }\n  '*': { redis: eu }\n",
+      "f");
+  ASSERT_TRUE(config) << to_string(config.error().at(0));
+  EXPECT_EQ(config->redis, (std::vector<RedisConfig>{{.name = "main", .host = "r1"},
+                                                     {.name = "eu",
+                                                      .host = "r2",
+                                                      .port = 6380,
+                                                      .tls = RedisTlsConfig{.ca = "/a.pem"},
+                                                      .when_down = WhenDown::wait}}));
+  EXPECT_EQ(redis_of(*config, config->upstreams[0].settings), &config->redis[1]);
+  EXPECT_EQ(redis_of(*config, config->upstreams[1].settings), &config->redis[0]) << "the first in the file";
+  EXPECT_EQ(redis_of(*config, config->unmatched), &config->redis[1]);
+  EXPECT_EQ(redis_of(Config{}, {}), nullptr);
+}
+
+TEST(Redis, of_the_same_url_may_have_two_names) {
+  EXPECT_TRUE(
+      read_config("version: 1\nredis: { strict: { url: redis://r1, whenDown: refuse }, lax: { url: redis://r1, "
+                  "whenDown: open } }\n",
+                  "f"));
+}
+
+TEST(Redis, without_a_name_is_called_default) {
+  const auto config =
+      read_config("version: 1\nredis: { url: redis://r1 }\nupstreams: { a: { match: a.test, redis: default } }\n", "f");
+  ASSERT_TRUE(config) << to_string(config.error().at(0));
+  EXPECT_EQ(redis_of(*config, config->upstreams[0].settings), &config->redis[0]);
 }
 
 // What is refused, and where.
@@ -263,14 +307,47 @@ TEST(FaultyLimits, are_more_than_sixteen) {
               ElementsAre(HasSubstr("limits in upstreams.a has more than 16 limits; rate: is two of them")));
 }
 
+TEST(RedisKeys, hold_user_password_and_tls) {
+  const auto read = [](const std::string& keys) { return read_config("version: 1\nredis: { " + keys + " }\n", "f"); };
+  const auto config = read("url: 'rediss://r1', user: me, password: 'a@b/c:%', tls: { ca: /a.pem, serverName: r2 }");
+  ASSERT_TRUE(config) << to_string(config.error()[0]);
+  EXPECT_EQ(config->redis.front().user, "me");
+  EXPECT_EQ(config->redis.front().password, "a@b/c:%");
+  EXPECT_EQ(config->redis.front().tls, (RedisTlsConfig{.ca = "/a.pem", .server_name = "r2"}));
+  const auto fault = [&](const std::string& keys) {
+    const auto wrong = read(keys);
+    return wrong ? std::string() : to_string(wrong.error()[0]);
+  };
+  EXPECT_EQ(fault("url: 'redis://me:x@r1', user: me"),
+            "f:2:40: user in redis is given in url, too; write it in one place");
+  EXPECT_EQ(fault("url: 'redis://:x@r1', password: x"),
+            "f:2:42: password in redis is given in url, too; write it in one place");
+  EXPECT_EQ(fault("url: 'redis://r1', user: me"), "f:2:35: user in redis has no password beside it");
+  EXPECT_EQ(fault("url: 'redis://r1', password: ''"), "f:2:39: password in redis is empty; leave it out to have none");
+  EXPECT_EQ(fault("url: 'redis://r1', tls: {}"), "f:2:34: tls in redis is for a url that begins with rediss");
+  const auto by_sentinel = read("url: 'redis+sentinel://s1/m', sentinel: { user: me, password: x }");
+  ASSERT_TRUE(by_sentinel) << to_string(by_sentinel.error()[0]);
+  EXPECT_EQ(by_sentinel->redis.front().sentinel->user, "me");
+  EXPECT_EQ(by_sentinel->redis.front().sentinel->password, "x");
+  EXPECT_THAT(fault("url: 'redis+sentinel://s1/m', sentinel: { user: me }"), HasSubstr("has no password beside it"));
+  EXPECT_THAT(fault("url: 'redis+sentinel://s1/a%20b'"), HasSubstr("has a name of a master that is not letters"));
+  EXPECT_THAT(fault("url: 'redis://r1', sentinel: { password: x }"),
+              HasSubstr("is for a url that begins with redis+sentinel://"));
+  EXPECT_THAT(fault("url: 'rediss://r1', tls: { clientCert: a.pem }"), HasSubstr("has no clientKey beside it"));
+  EXPECT_THAT(fault("url: 'rediss://r1', tls: { cert: a.pem }"), HasSubstr("cert"));
+}
+
 TEST(FaultyRedis, is_told_where_and_why) {
   const auto faults_of_redis = [](const std::string& keys) {
     const auto config = read_config("version: 1\nredis: { " + keys + " }\n", "f");
     return config ? std::string() : to_string(config.error().at(0));
   };
   EXPECT_EQ(faults_of_redis("prefix: x"), "f:2:8: redis has no url, as in url: redis://127.0.0.1:6379/0");
-  EXPECT_THAT(faults_of_redis("url: 'rediss://r1'"),
-              StartsWith("f:2:15: url in redis: TLS to Redis is not supported yet"));
+  EXPECT_THAT(faults_of_redis("url: 'redis-cluster://r1'"),
+              StartsWith("f:2:15: url in redis: Redis Cluster is written redis+cluster://host:6379,host:6379"));
+  std::string many = "redis+cluster://r0";
+  for (int i = 1; i <= 16; ++i) many += ",r" + std::to_string(i);
+  EXPECT_THAT(faults_of_redis("url: '" + many + "'"), HasSubstr("must have 1 to 16 nodes"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', prefix: 'a{b}'"),
               StartsWith("f:2:37: prefix in redis must be at most 64"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', timeout: 0s"),
@@ -283,6 +360,52 @@ TEST(FaultyRedis, is_told_where_and_why) {
   EXPECT_EQ(
       faults_of_redis("url: 'redis://r1', secret: fifteen-letters"),
       "f:2:37: secret in redis must be at least 16 characters, for a shorter one can be guessed: openssl rand -hex 16");
+}
+
+TEST(FaultyRedis, of_several_is_told_by_its_name) {
+  const auto faults = [](const std::string& text) {
+    const auto config = read_config("version: 1\n" + text, "f");
+    std::vector<std::string> all;
+    if (!config) {
+      for (const auto& error : config.error()) all.push_back(to_string(error));
+    }
+    return all;
+  };
+  EXPECT_THAT(faults("redis: { main: { url: redis://r1 }, eu: { prefix: x } }\n"),
+              ElementsAre("f:2:37: redis.eu has no url, as in url: redis://127.0.0.1:6379/0"));
+  EXPECT_THAT(faults("redis: { main: { url: redis://r1 }, eu: { url: redis://r2, timeout: 0s } }\n"),
+              ElementsAre(HasSubstr("f:2:69: timeout in redis.eu is 0s; it must be")));
+  EXPECT_THAT(faults("redis: { 'a b': { url: redis://r1 } }\n"),
+              ElementsAre("f:2:10: the name 'a b' of a Redis must be at most 64 letters, digits and _.-"));
+  EXPECT_THAT(faults("redis: { main: { url: redis://r1 }, main: { url: redis://r2 } }\n"),
+              ElementsAre(HasSubstr("f:2:37: duplicate key 'main' in redis")));
+  EXPECT_THAT(faults("redis: { main: { url: redis://r1 }, eu: redis://r2 }\n"),
+              ElementsAre("f:2:41: eu in redis must hold keys, as in 'key: value'; write eu: { url: redis://r2 }"));
+  EXPECT_THAT(faults("redis: { url: redis://r1, eu: { url: redis://r2 } }\n"),
+              ElementsAre("f:2:27: 'eu' stands beside keys of a single Redis; give all a name, as in redis: { main: { "
+                          "url: … }, eu: { url: … } }"));
+  EXPECT_THAT(
+      faults("redis: { main: { url: 'rediss://r1', tls: { clientCert: a.pem } }, eu: { url: redis://r2, tls: {} } }\n"),
+      ElementsAre(HasSubstr("in redis.main.tls has no clientKey beside it"),
+                  HasSubstr("tls in redis.eu is for a url that begins with rediss")));
+  EXPECT_THAT(faults("redis: {}\n"), ElementsAre("f:2:8: redis has no url, as in url: redis://127.0.0.1:6379/0"));
+}
+
+TEST(FaultyRedis, is_named_by_an_upstream_and_is_not_there) {
+  const auto fault = [](const std::string& redis, const std::string& name) {
+    const auto config =
+        read_config("version: 1\n" + redis + "upstreams:\n  a: { match: a.test, redis: " + name + " }\n", "f");
+    return config ? std::string() : to_string(config.error().at(0));
+  };
+  const std::string two = "redis: { main: { url: redis://r1 }, eu: { url: redis://r2 } }\n";
+  EXPECT_EQ(fault(two, "mian"), "f:4:30: redis in upstreams.a: there is no Redis 'mian'; did you mean 'main'?");
+  EXPECT_EQ(fault(two, "asia"), "f:4:30: redis in upstreams.a: there is no Redis 'asia'; there are: main, eu");
+  EXPECT_EQ(fault("", "main"), "f:3:30: redis in upstreams.a is 'main', but there is no Redis at all; set redis.url");
+  EXPECT_EQ(fault(two, "eu"), "");
+  Config config;
+  config.redis = {{.name = "a"}, {.name = "a"}};
+  ASSERT_EQ(validate(config).size(), 1u);
+  EXPECT_EQ(validate(config)[0].message, "there are two Redis named 'a'");
 }
 
 // Limits that no file gives.

@@ -39,7 +39,9 @@ const std::vector<Mistake> kMistakes{
     {"redis: { host: 10.0.0.1 }\n",
      {"2:8: redis has no url, as in url: redis://127.0.0.1:6379/0",
       "2:10: unknown key 'host' in redis; it is a part of url, as in redis://HOST:6379/0"}},
-    {"redis: { url: http://10.0.0.1 }\n", {"2:15: url in redis: it must begin with redis:// or unix://"}},
+    {"redis: { url: http://10.0.0.1 }\n",
+     {"2:15: url in redis: it must begin with redis://, rediss:// (TLS), redis+sentinel://, redis+cluster:// or "
+      "unix://"}},
     {"proxy: 3128\n", {"2:8: proxy must hold keys, as in 'key: value'"}},
     {"proxy: { listen: 3128 }\n",
      {"2:18: listen in proxy: '3128' is not address:port, such as 127.0.0.1:3128 or [::1]:3128"}},
@@ -47,6 +49,32 @@ const std::vector<Mistake> kMistakes{
      {"2:18: listen in proxy: 'localhost:3128' is not address:port, such as 127.0.0.1:3128 or [::1]:3128"}},
     {"proxy: { grace: 30 }\n", {"2:17: grace in proxy: '30' needs a unit, as in 250ms, 30s or 5m (us ms s m h d)"}},
     {"log: { level: verbose }\n", {"2:15: level in log must be debug, info, warn, error or off"}},
+    {"log: { client: ip }\n", {"2:16: client in log must be address, full or off"}},
+    {"admin: { details: none }\n", {"2:19: details in admin must be loopback, all or off"}},
+    {"admin: { page: no }\n", {"2:16: page in admin must be on or off"}},
+    {"proxy: { requestId: on }\n", {"2:21: requestId in proxy must be true or false"}},
+    {"redact: ['/bot{}/']\n",
+     {"2:1: unknown key 'redact'; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } }"}},
+    {"defaults: { redact: ['/bot{}/'] }\n",
+     {"2:13: unknown key 'redact' in defaults; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } "
+      "}"}},
+    in_upstream("redact: /bot{}/", {"5:13: redact in upstreams.a must be a list; write [] for an empty one"}),
+    in_upstream("redact: ['/a/{}', 'bot{}/']",
+                {"5:23: redact in upstreams.a: 'bot{}/' must begin with /, as in /bot{}/"}),
+    in_upstream("redact: [/services/]",
+                {"5:14: redact in upstreams.a: '/services/' has no {}; mark what is secret, as in /services/{}"}),
+    in_upstream("redact: ['/bot{token}/']", {"5:14: redact in upstreams.a: '/bot{token}/' has a { without a } behind "
+                                             "it; a secret part is {}, without a name"}),
+    in_upstream("redact: ['/a{}/{}b}']",
+                {"5:14: redact in upstreams.a: '/a{}/{}b}' has a '}', which is not of a path"}),
+    in_upstream("redact: ['/v*/{}']",
+                {"5:14: redact in upstreams.a: '/v*/{}' has a *; the pattern is looked for at each "
+                 "segment, and {} is any text"}),
+    in_upstream("redact: ['/b%6ft{}/']", {"5:14: redact in upstreams.a: '/b%6ft{}/' has a %; write the letter itself, "
+                                          "which matches in either form"}),
+    in_upstream("redact: ['/a{}{}']", {"5:14: redact in upstreams.a: '/a{}{}' has two {} in a row; one is enough"}),
+    in_upstream("redact: ['//a{}']", {"5:14: redact in upstreams.a: '//a{}' has an empty segment"}),
+    in_upstream("redact: ['/a{}?b']", {"5:14: redact in upstreams.a: '/a{}?b' has a '?', which is not of a path"}),
     {"access: { clients: 10.0.0.0/8 }\n", {"2:20: clients in access must be a list; write [] for an empty one"}},
     {"access: { clients: [10.0.0.0/33] }\n",
      {"2:21: clients in access: '10.0.0.0/33' has a prefix that does not fit its address; it may be /0 to /32"}},
@@ -142,7 +170,7 @@ const std::vector<Mistake> kMistakes{
 };
 
 TEST(Messages, say_the_place_the_cause_and_the_remedy) {
-  EXPECT_EQ(kMistakes.size(), 69u);
+  EXPECT_EQ(kMistakes.size(), 85u);
   for (const auto& [text, told] : kMistakes) {
     const auto config = read_config("version: 1\n" + text, "f", [](const std::string&) { return std::nullopt; });
     ASSERT_FALSE(config) << text;

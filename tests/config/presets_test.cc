@@ -71,6 +71,14 @@ TEST(Presets, know_what_no_waiting_cures_and_what_else_is_a_refusal) {
   EXPECT_EQ(upstream_of("preset: github, pauseScope: upstream").settings.pause_scope, PauseScope::upstream);
 }
 
+TEST(Presets, hide_the_paths_that_are_credentials) {
+  EXPECT_THAT(upstream_of("preset: telegram").settings.redact, ElementsAre("/bot{}/"));
+  EXPECT_THAT(upstream_of("preset: slack-hooks").settings.redact, testing::Contains("/services/{}"));
+  EXPECT_THAT(upstream_of("preset: discord").settings.redact, testing::Contains("/webhooks/{}/{}/"));
+  EXPECT_THAT(upstream_of("preset: hubspot").settings.redact, testing::Contains("/access-tokens/{}"));
+  EXPECT_THAT(upstream_of("preset: telegram, redact: []").settings.redact, IsEmpty()) << "it may be said otherwise";
+}
+
 TEST(Presets, are_sound_with_each_of_their_plans) {
   for (const auto& preset : presets()) {
     SCOPED_TRACE(preset.name);

@@ -62,19 +62,62 @@ TEST(RedisUrl, names_a_unix_socket) {
   EXPECT_EQ(redis.database, 2);
 }
 
-TEST(RedisUrl, says_what_is_not_supported_yet_and_what_to_use_instead) {
-  EXPECT_THAT(redis_url_refusal("rediss://r1"), HasSubstr("TLS to Redis is not supported yet; use redis://"));
-  EXPECT_THAT(redis_url_refusal("redis-sentinel://r1,r2/main"),
-              HasSubstr("Sentinel is not supported yet; write the address"));
-  EXPECT_THAT(redis_url_refusal("redis+sentinel://r1"), HasSubstr("Sentinel is not supported yet; write the address"));
-  EXPECT_THAT(redis_url_refusal("redis-cluster://r1"),
-              HasSubstr("Cluster is not supported yet; use a Redis of its own"));
+TEST(RedisUrl, names_nodes_of_a_cluster) {
+  const auto redis = at("redis+cluster://me:s3cret@r1,r2:6380,[::1]:6381");
+  EXPECT_EQ(redis.cluster, (std::vector<Endpoint>{{"r1", 6379}, {"r2", 6380}, {"::1", 6381}}));
+  EXPECT_EQ(redis.host, "r1");
+  EXPECT_EQ(redis.port, 6379);
+  EXPECT_EQ(redis.user, "me");
+  EXPECT_EQ(redis.tls, std::nullopt);
+  EXPECT_EQ(to_string(redis), "redis+cluster://r1:6379,r2:6380,[::1]:6381");
+  EXPECT_EQ(at("rediss+cluster://r1").tls, RedisTlsConfig{});
+  EXPECT_EQ(to_string(at("rediss+cluster://r1/")), "rediss+cluster://r1:6379");
+  EXPECT_EQ(at("redis+cluster://r1/0").cluster.size(), 1u);
+  EXPECT_TRUE(at("redis://r1").cluster.empty());
+  for (const char* url : {"redis+cluster://", "redis+cluster://r1,", "redis+cluster://r1:x"})
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("the hosts are not ones, as in redis+cluster://")) << url;
+  for (const char* url : {"redis+cluster://r1/1", "redis+cluster://r1/main"})
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("a Redis Cluster has the database 0 alone")) << url;
+  for (const char* url : {"redis-cluster://r1", "cluster://r1"})
+    EXPECT_EQ(redis_url_refusal(url), "Redis Cluster is written redis+cluster://host:6379,host:6379") << url;
+}
+
+TEST(RedisUrl, names_sentinels_and_their_master) {
+  const auto redis = at("redis+sentinel://me:s3cret@s1,s2:26380,[::1]:26381/mymaster/3");
+  ASSERT_TRUE(redis.sentinel);
+  EXPECT_EQ(redis.sentinel->hosts, (std::vector<SentinelConfig::Host>{{"s1", 26379}, {"s2", 26380}, {"::1", 26381}}));
+  EXPECT_EQ(redis.sentinel->master, "mymaster");
+  EXPECT_EQ(redis.database, 3);
+  EXPECT_EQ(redis.user, "me") << "of the master";
+  EXPECT_EQ(redis.tls, std::nullopt);
+  EXPECT_EQ(to_string(redis), "redis+sentinel://s1:26379,s2:26380,[::1]:26381/mymaster/3");
+  EXPECT_EQ(at("rediss+sentinel://s1/m").tls, RedisTlsConfig{});
+  for (const char* url : {"redis+sentinel://s1", "redis+sentinel://s1/", "redis+sentinel://s1//0"})
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("the name of the master is missing")) << url;
+  for (const char* url : {"redis+sentinel:///m", "redis+sentinel://s1,/m", "redis+sentinel://s1:x/m"})
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("the hosts are not ones, as in redis+sentinel://")) << url;
+  EXPECT_THAT(redis_url_refusal("redis+sentinel://s1/m/x"), HasSubstr("the database must be a number"));
+  for (const char* url : {"redis-sentinel://s1/m", "sentinel://s1/m"})
+    EXPECT_EQ(redis_url_refusal(url), "Sentinel is written redis+sentinel://host:26379,host:26379/MASTER") << url;
+}
+
+TEST(RedisUrl, asks_for_tls) {
+  const auto redis = at("rediss://me:s3cret@r1");
+  EXPECT_EQ(redis.tls, RedisTlsConfig{});
+  EXPECT_EQ(redis.password, "s3cret");
+  EXPECT_EQ(redis.port, 6379);
+  EXPECT_EQ(at("redis://r1").tls, std::nullopt);
+  EXPECT_EQ(to_string(redis), "rediss://r1:6379/0");
+  EXPECT_EQ(redis_url_refusal("redis+tls://r1"), "TLS to Redis is written rediss://host:port");
 }
 
 TEST(RedisUrl, says_what_is_wrong) {
-  EXPECT_EQ(redis_url_refusal("127.0.0.1:6379"), "it must begin with redis:// or unix://");
-  EXPECT_EQ(redis_url_refusal("http://r1"), "it must begin with redis:// or unix://");
-  EXPECT_EQ(redis_url_refusal(""), "it must begin with redis:// or unix://");
+  EXPECT_EQ(redis_url_refusal("127.0.0.1:6379"),
+            "it must begin with redis://, rediss:// (TLS), redis+sentinel://, redis+cluster:// or unix://");
+  EXPECT_EQ(redis_url_refusal("http://r1"),
+            "it must begin with redis://, rediss:// (TLS), redis+sentinel://, redis+cluster:// or unix://");
+  EXPECT_EQ(redis_url_refusal(""),
+            "it must begin with redis://, rediss:// (TLS), redis+sentinel://, redis+cluster:// or unix://");
   for (const char* url : {"redis://", "redis://:6379", "redis://r1:0", "redis://r1:65536", "redis://r1:x",
                           "redis://a b", "redis://*.r1", "redis://::1", "redis://user:p/ss@r1"}) {
     EXPECT_THAT(redis_url_refusal(url), HasSubstr("the host is not one, as in redis://127.0.0.1:6379/0")) << url;
@@ -94,7 +137,7 @@ TEST(RedisUrl, says_what_is_wrong) {
 
 TEST(RedisUrl, is_never_repeated_in_a_complaint) {
   for (const char* url :
-       {"redis://s3cret:s3cret@r1:x", "redis://:s3cret@r1/x", "redis://:s3cret/%@r1", "rediss://:s3cret@r1",
+       {"redis://s3cret:s3cret@r1:x", "redis://:s3cret@r1/x", "redis://:s3cret/%@r1", "rediss://:s3cret@r1/x",
         "redis://s3cret@r1", "unix://s3cret:s3cret@run", "redis://s3cret:s3cret%@r1", "s3cret"}) {
     ASSERT_FALSE(parse_redis_url(url)) << url;
     EXPECT_THAT(redis_url_refusal(url), Not(HasSubstr("s3cret"))) << url;

@@ -2,12 +2,17 @@
 // What a faulty file is told: every fault at once, each at its place, each with what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "penstock/config.h"
 
 namespace penstock {
 namespace {
 
+using namespace std::string_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -31,7 +36,7 @@ TEST(FaultyFile, with_an_unknown_key_is_asked_which_was_meant) {
 
 TEST(FaultyFile, with_a_key_that_is_near_to_none_is_told_which_there_are) {
   EXPECT_THAT(errors_below_version("admin: { password: x }\n"),
-              ElementsAre("p.yaml:2:10: unknown key 'password' in admin; known here: listen"));
+              ElementsAre("p.yaml:2:10: unknown key 'password' in admin; known here: listen, details, page"));
 }
 
 TEST(FaultyFile, is_told_everything_at_once_in_the_order_of_the_text) {
@@ -182,6 +187,44 @@ TEST(FaultyFile, with_a_variable_that_is_not_set_is_told_its_name) {
               ElementsAre("p.yaml:2:15: via in proxy: the environment variable NOPE is not set"));
   EXPECT_THAT(errors_below_version("proxy: { via: '${}' }\n"), ElementsAre(HasSubstr("has a ${ without NAME}")));
   EXPECT_THAT(errors_below_version("proxy: { via: '${X' }\n"), ElementsAre(HasSubstr("has a ${ without NAME}")));
+}
+
+/// A file of the test's own, which is deleted with this.
+struct ValueFile {
+  explicit ValueFile(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+  ~ValueFile() { std::filesystem::remove(path); }
+
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("penstock-value-" + std::to_string(::getpid()))).string();
+};
+
+TEST(ValueFromFile, is_its_line_of_text_without_the_newline) {
+  for (const std::string text : {"s3cret", "s3cret\n", "s3cret\r\n"}) {
+    const ValueFile file(text);
+    const auto config = read_config("version: 1\nproxy: { via: \"a-${file:" + file.path + "}-b\" }\n", "p.yaml");
+    ASSERT_TRUE(config) << to_string(config.error()[0]);
+    EXPECT_EQ(config->proxy.via, "a-s3cret-b");
+  }
+}
+
+TEST(ValueFromFile, that_cannot_be_had_is_told_without_what_stands_in_it) {
+  const auto fault = [](const std::string& path) {
+    return errors_below_version("proxy: { via: \"${file:" + path + "}\" }\n");
+  };
+  EXPECT_THAT(fault("/no/such"),
+              ElementsAre("p.yaml:2:15: via in proxy: the file /no/such cannot be read: No such file or "
+                          "directory"));
+  EXPECT_THAT(fault("/tmp"), ElementsAre(HasSubstr("the file /tmp cannot be read: Is a directory")));
+  EXPECT_THAT(fault(""), ElementsAre(HasSubstr("has a ${ without NAME}")));
+  for (const auto& text : {"s3cret\ns3cret\n"s,
+                           "s3\x01"
+                           "cret"s,
+                           "s3cret\xff"s, std::string(64 * 1024 + 1, 's')}) {
+    const ValueFile file(text);
+    EXPECT_THAT(fault(file.path),
+                ElementsAre(testing::AllOf(HasSubstr("the file " + file.path + " is "), testing::Not(HasSubstr("s3")))))
+        << text.substr(0, 9);
+  }
 }
 
 TEST(FaultyFile, with_a_faulty_listener_from_a_variable_is_shown_the_text_of_the_file) {

@@ -15,9 +15,17 @@ namespace {
 
 using Leaf = std::function<void(const std::vector<std::string>& path, const Json& part)>;
 
+// Of several Redis each has the keys of one.
+const Json& of_one(const Json& part, const Json& root) {
+  const Json& whole = resolved(part, root);
+  const bool may_be_one = !whole.contains("properties") && !whole.contains("additionalProperties") &&
+                          whole.contains("anyOf") && resolved(whole["anyOf"][0], root).contains("properties");
+  return may_be_one ? resolved(whole["anyOf"][0], root) : whole;
+}
+
 // Calls `each` for every key below `part`, sections too. The keys of any upstream stand under "NAME".
 void walk(const Json& unresolved, const Json& root, const std::vector<std::string>& path, const Leaf& each) {
-  const Json& part = resolved(unresolved, root);
+  const Json& part = of_one(unresolved, root);
   const auto below = [&](const std::string& key) {
     auto longer = path;
     longer.push_back(key);
@@ -47,6 +55,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (path.back().ends_with("Ports")) return {8443};
   if (path.back() == "obey") return "off";
   if (path.back() == "pauseOn") return {420};
+  if (path.back() == "redact") return {"/bot{}/"};
   if (path.back() == "except") return {"insufficient_quota"};
   for (const auto& word : resolved(part, root).value("enum", Json::array())) {
     if (word != part.value("default", Json())) return word;
@@ -77,7 +86,7 @@ Json least(const std::string& section, const Json& part, const Json& root) {
 // The smallest file, in JSON, which is YAML, in which the path may be set.
 Json file_for(const std::vector<std::string>& path, const Json& root) {
   Json file{{"version", 1}};
-  if (path[0] == "redis") file["redis"] = least("redis", root["properties"]["redis"], root);
+  if (path[0] == "redis") file["redis"] = least("redis", root["definitions"]["redis"], root);
   if (path[0] != "upstreams" || path.size() < 3) return file;
   auto& upstream = file["upstreams"][path[1]] = Json::object();
   if (path[1] == "NAME") upstream["match"] = "a.com";
@@ -98,7 +107,7 @@ Config read_with(Json file, const std::vector<std::string>& path, const Json& va
   return config.value_or(Config{});
 }
 
-bool is_section(const Json& part, const Json& root) { return resolved(part, root).contains("properties"); }
+bool is_section(const Json& part, const Json& root) { return of_one(part, root).contains("properties"); }
 
 TEST(Schema, has_the_keys_that_the_reader_has_and_no_others) {
   const Json root = schema();
@@ -161,9 +170,12 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
   EXPECT_THAT(without,
               testing::UnorderedElementsAre(
                   "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
+                  "redis.user", "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey",
+                  "redis.tls.serverName", "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca",
+                  "redis.sentinel.tls.clientCert", "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName",
                   "redis.secret", "presets", "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match",
-                  "upstreams.NAME.rate", "upstreams.NAME.group", "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
-                  "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
+                  "upstreams.NAME.rate", "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.baseUrl",
+                  "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
@@ -186,6 +198,14 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, log: {level: loud}}",
         "{version: 1, unmatched: maybe}",
         "{version: 1, access: {deny: 10.0.0.1}}",
+        "{version: 1, admin: {details: some}}",
+        "{version: 1, admin: {page: 1}}",
+        "{version: 1, log: {client: port}}",
+        "{version: 1, proxy: {requestId: on}}",
+        "{version: 1, defaults: {redact: ['/{}']}}",
+        "{version: 1, upstreams: {a: {match: a, redact: '/bot{}/'}}}",
+        "{version: 1, upstreams: {a: {match: a, redact: ['bot{}/']}}}",
+        "{version: 1, upstreams: {a: {match: a, redact: ['/bot/']}}}",
         "{version: 1, upstreams: {a: {maxConcurrent: 3}}}",
         "{version: 1, upstreams: {a b: {match: a.com}}}",
         "{version: 1, upstreams: {'*': {match: a}}}",
@@ -208,7 +228,8 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, proxy: {listen: 'localhost:80'}}",
         "{version: 1, upstreams: {a: {match: []}}}",
         "{version: 1, redis: {}}",
-        "{version: 1, redis: {url: 'rediss://r1'}}",
+        "{version: 1, redis: {url: 'redis-cluster://r1'}}",
+        "{version: 1, redis: {url: 'rediss://r1', tls: {cert: a.pem}}}",
         "{version: 1, upstreams: {a: {match: a, rate: 15}}}",
         "{version: 1, upstreams: {a: {match: a, group: x}}}",
         "{version: 1, upstreams: {a: {match: a, limits: {}}}}",

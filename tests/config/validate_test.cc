@@ -27,24 +27,46 @@ TEST(Validation, names_the_setting_without_a_place) {
   EXPECT_EQ(validate(config).at(0).line, 0);
 }
 
-TEST(Lasting, is_what_was_bound_opened_or_connected) {
+TEST(Lasting, is_what_was_bound_or_opened) {
   const Config in_force;
   Config next;
   next.access.deny = {"10.0.0.0/8"};
   next.log.level = LogLevel::off;
   next.proxy.via = "another";
+  next.proxy.request_id = true;
+  next.log.client = LogClient::off;
+  next.admin.details = AdminDetails::all;
+  next.admin.page = false;
+  next.unmatched.redact = {"/bot{}/"};
+  next.redis.emplace_back();
   EXPECT_TRUE(config::find_lasting(in_force, next).empty());
   next.proxy.listen.port = 1;
   next.admin.listen.port = 1;
   next.log.events = "off";
   next.dns.timeout = 1s;
-  next.redis.emplace();
   std::vector<std::string> paths;
   for (const auto& issue : config::find_lasting(in_force, next)) {
     paths.push_back(issue.path);
     EXPECT_THAT(issue.message, HasSubstr("cannot be changed by a reload"));
   }
-  EXPECT_THAT(paths, ElementsAre("proxy.listen", "admin.listen", "log.events", "dns", "redis"));
+  EXPECT_THAT(paths, ElementsAre("proxy.listen", "admin.listen", "log.events", "dns"));
+}
+
+TEST(Validation, takes_an_admin_port_that_is_not_wanted) {
+  Config config;
+  config.admin.listen = {};
+  EXPECT_THAT(faults(config), ElementsAre());
+}
+
+TEST(Validation, judges_the_patterns_of_secret_paths) {
+  Config config;
+  config.unmatched.redact = {"/bot{}/", "/services/{}", "/{}", "/a{}b/c~{}.json", "/a:{}"};
+  EXPECT_THAT(faults(config), ElementsAre());
+  config.unmatched.redact = std::vector<std::string>(17, "/{}");
+  EXPECT_THAT(faults(config), ElementsAre("redact in upstreams.* has more than 16 patterns"));
+  config.unmatched.redact = {"/" + std::string(300, 'a') + "{}", "", "/a b{}"};
+  EXPECT_THAT(faults(config), ElementsAre(HasSubstr("is longer than 256 characters"), HasSubstr("must begin with /"),
+                                          HasSubstr("has a ' ', which is not of a path")));
 }
 
 TEST(Validation, takes_the_bounds_themselves) {
