@@ -52,6 +52,7 @@ void AdminConnection::on_complete(http::Fields&&) { phase_ = Phase::asked; }
 
 void AdminConnection::advance() {
   while (phase_ < Phase::answering && read_request()) answer_request();
+  if (phase_ == Phase::taken) return hand_over();
   if (phase_ == Phase::ending) end();
 }
 
@@ -83,21 +84,45 @@ void AdminConnection::answer_later(const Answer& answer) {
   advance();
 }
 
-void AdminConnection::write(const Answer& answer) {
-  http::ResponseWriter writer{
-      {.head_method = head_.method == "HEAD", .minor_version = head_.minor_version, .keep_alive = head_.keep_alive}};
+namespace {
+
+http::Fields fields_of(const AdminConnection::Answer& answer) {
   http::Fields fields;
   fields.add("Content-Type", answer.type);
   fields.add("Cache-Control", "no-store");
+  // A page of another origin must not get it as a script or a picture of its own.
+  fields.add("X-Content-Type-Options", "nosniff");
+  fields.add("Cross-Origin-Resource-Policy", "same-origin");
   if (!answer.allow.empty()) fields.add("Allow", answer.allow);
+  for (std::size_t i = 0; i < answer.more.size(); ++i) fields.add(answer.more[i].name, answer.more[i].value);
+  return fields;
+}
+
+}  // namespace
+
+void AdminConnection::write(const Answer& answer) {
+  if (answer.taker && head_.method != "HEAD") return begin_endless(answer);
+  http::ResponseWriter writer{
+      {.head_method = head_.method == "HEAD", .minor_version = head_.minor_version, .keep_alive = head_.keep_alive}};
   std::string& out = stream_->out();
-  writer.head(out, answer.status, http::standard_reason(answer.status), fields, answer.body.size());
+  writer.head(out, answer.status, http::standard_reason(answer.status), fields_of(answer), answer.body.size());
   writer.body(out, answer.body);
   writer.end(out, {});
   stream_->touch();
   const bool last = !writer.keeps_connection() || stream_->queued() > kMostUntaken;
   phase_ = last ? Phase::ending : Phase::resting;
   rest();
+}
+
+/// Without chunks: the body ends with the connection.
+void AdminConnection::begin_endless(const Answer& answer) {
+  http::ResponseWriter writer{{.minor_version = 0, .keep_alive = false}};
+  std::string& out = stream_->out();
+  writer.head(out, answer.status, http::standard_reason(answer.status), fields_of(answer), std::nullopt);
+  out += answer.body;
+  stream_->touch();
+  taker_ = answer.taker;
+  phase_ = Phase::taken;
 }
 
 void AdminConnection::refuse(const http::Refusal& refusal) {
@@ -121,6 +146,13 @@ void AdminConnection::rest() {
 void AdminConnection::end() {
   loop::Stream::close_lingering(std::move(stream_));
   pages_.ended(id_);
+}
+
+void AdminConnection::hand_over() {
+  const auto taker = std::move(taker_);
+  auto stream = std::move(stream_);
+  pages_.ended(id_);
+  taker(std::move(stream));
 }
 
 }  // namespace penstock::observe

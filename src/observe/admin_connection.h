@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
     std::string type = "text/plain; charset=utf-8";
     std::string body;
     std::string allow = {};
+    http::Fields more = {};  ///< of the head
+    /// If given, the body has no end: once the head is written, the connection's stream belongs to this one, and the
+    /// connection ends.
+    std::function<void(std::unique_ptr<loop::Stream>)> taker = {};
   };
 
   class Pages {
@@ -56,6 +61,7 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
     asked,      ///< head_ is a whole request, to be answered
     answering,  ///< the answer to it is under way
     ending,     ///< the connection ends after what is written
+    taken,      ///< the connection ends, and another one has its stream
   };
 
   void on_read(std::string_view bytes) override;
@@ -72,7 +78,9 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   void refuse(const http::Refusal& refusal);
   void await_head();
   void rest();
+  void begin_endless(const Answer& answer);
   void end();
+  void hand_over();
 
   const std::uint64_t id_;
   loop::Loop& loop_;
@@ -81,6 +89,7 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   http::RequestParser parser_;
   loop::Timer idle_;
   std::string unread_;
+  std::function<void(std::unique_ptr<loop::Stream>)> taker_;
   http::RequestHead head_;
   std::int64_t last_moved_ = 0;
   Phase phase_ = Phase::resting;

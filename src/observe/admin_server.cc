@@ -12,6 +12,9 @@
 #include "http/browser_guard.h"
 #include "loop/listener.h"
 #include "observe/admin_connection.h"
+#include "observe/live/page.h"
+#include "observe/live/plain_rows.h"
+#include "observe/status_json.h"
 
 namespace penstock::observe {
 namespace {
@@ -19,8 +22,13 @@ namespace {
 using Answer = AdminConnection::Answer;
 
 constexpr std::size_t kMostConnections = 64;
-constexpr std::string_view kPages = "/metrics /healthz /readyz /status";
-constexpr std::string_view kResume = "/resume", kUpstream = "upstream=";
+constexpr std::string_view kPages = "/metrics /healthz /readyz /status", kLivePages = " / /live /events";
+constexpr std::string_view kResume = "/resume";
+constexpr SnapshotExtent kOfProcess{.upstreams = 0, .groups = false}, kWithoutGroups{.groups = false};
+constexpr std::string_view kNotForPages = "Not for pages in browsers, nor by a name that one could have.\n";
+constexpr std::string_view kFull =
+    "Eight look already, and there is no place for a ninth: one of the pages or programs on /live and /events must "
+    "leave first.\n";
 
 /// IPv4-mapped ones too, as which peers come to a listener on all addresses.
 bool is_loopback(std::string_view address) {
@@ -29,19 +37,35 @@ bool is_loopback(std::string_view address) {
   return address == "::1" || address.starts_with("127.");
 }
 
-/// What the query of `target` has for `upstream`. With a faulty escape it stays as it is.
-std::string upstream_in(std::string_view target) {
+/// What the query of `target` has for `name`. With a faulty escape it stays as it is.
+std::string asked_for(std::string_view name, std::string_view target) {
   const auto query = target.find('?');
   if (query == std::string_view::npos) return {};
   for (target.remove_prefix(query + 1); !target.empty();) {
     const auto part = target.substr(0, target.find('&'));
-    if (part.starts_with(kUpstream)) {
-      const auto name = part.substr(kUpstream.size());
-      return base::percent_decoded(name).value_or(std::string(name));
+    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) {
+      const auto value = part.substr(name.size() + 1);
+      return base::percent_decoded(value).value_or(std::string(value));
     }
     target.remove_prefix(std::min(target.size(), part.size() + 1));
   }
   return {};
+}
+
+std::string upstream_in(std::string_view target) { return asked_for("upstream", target); }
+
+/// What a client is told that may not see details; `all` lets every client see them.
+std::string why_no_details(AdminDetails details) {
+  const std::string what = "paths, ids, users, clients, groups and events are shown to ";
+  return details == AdminDetails::off ? what + "nobody here (admin.details: off)"
+                                      : what + "clients on the machine that it runs on alone (admin.details: loopback)";
+}
+
+Answer page_answer() {
+  Answer answer{.type = "text/html; charset=utf-8", .body = std::string(page())};
+  answer.more.add("Content-Security-Policy", page_policy());
+  answer.more.add("Referrer-Policy", "no-referrer");
+  return answer;
 }
 
 // Closed when the server ends. Its end waits for a text under way: the worker reads the server's metrics under the
@@ -60,7 +84,8 @@ struct AdminServer::Impl final : AdminConnection::Pages {
         config(std::make_shared<const Config>(its_config)),
         metrics(its_metrics),
         snapshot(std::move(source)),
-        events_dropped(std::move(dropped)) {}
+        events_dropped(std::move(dropped)),
+        viewers(its_loop, {.snapshot = [this] { return snapshot({}); }}) {}
   ~Impl();
 
   void accept(std::unique_ptr<loop::Stream> stream);
@@ -69,11 +94,18 @@ struct AdminServer::Impl final : AdminConnection::Pages {
   void ended(std::uint64_t connection) override { connections.erase(connection); }
 
   bool is_for(const http::RequestHead& head) const;
+  bool is_of_page(std::string_view path) const;
+  bool may_see_details(std::uint64_t connection, const http::RequestHead& head) const;
+  Details details_for(std::uint64_t connection, const http::RequestHead& head) const;
+  std::optional<Answer> answer_page(std::uint64_t connection, const http::RequestHead& head, std::string_view path);
+  Answer stream(std::uint64_t connection, const http::RequestHead& head, bool live);
   Answer readiness() const;
   Answer resumed(std::uint64_t connection, const http::RequestHead& head) const;
   std::string no_such(const std::string& upstream) const;
+  void when_prepared(std::function<void()> then);
   void answer_with_metrics(std::uint64_t connection);
-  void answer_with_status(std::uint64_t connection);
+  void answer_with_status(std::uint64_t connection, const http::RequestHead& head);
+  void answer_with_text(std::uint64_t connection);
   void write_elsewhere(std::uint64_t connection, std::string type, std::move_only_function<std::string()> text);
   void deliver(std::uint64_t connection, const Answer& answer);
 
@@ -81,12 +113,14 @@ struct AdminServer::Impl final : AdminConnection::Pages {
   std::shared_ptr<const Config> config;  // with the address that was really bound; a text under way keeps its own
   Metrics& metrics;
   SnapshotSource snapshot;
+  Viewers::Prepare prepare;
   std::function<std::uint64_t()> events_dropped;
   EndPauses end_pauses;
   std::shared_ptr<Authenticator> authenticator = std::make_shared<Authenticator>();
   std::unique_ptr<loop::Listener> listener;
   std::unordered_map<std::uint64_t, std::unique_ptr<AdminConnection>> connections;
   std::uint64_t last_id = 0;
+  Viewers viewers;
 };
 
 AdminServer::Impl::~Impl() {
@@ -123,24 +157,69 @@ bool AdminServer::Impl::is_for(const http::RequestHead& head) const {
 std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const http::RequestHead& head,
                                                 std::string_view path) {
   const std::string_view method = head.method;
-  if (!is_for(head))
-    return Answer{.status = 403, .body = "Not for pages in browsers, nor by a name that one could have.\n"};
+  if (!is_for(head)) return Answer{.status = 403, .body = std::string{kNotForPages}};
   if (path == kResume) return resumed(connection, head);
   const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz" || path == "/status";
-  if (!known)
+  if (!known && !is_of_page(path)) {
     return Answer{.status = 404,
-                  .body = "There is " + std::string{kPages} + " here, and POST of " + std::string{kResume} + ".\n"};
+                  .body = "There is " + std::string{kPages} + (config->admin.page ? std::string{kLivePages} : "") +
+                          " here, and POST of " + std::string{kResume} + ".\n"};
+  }
   if (method != "GET" && method != "HEAD") {
     return Answer{.status = 405, .body = "Only GET and HEAD are answered here.\n", .allow = "GET, HEAD"};
   }
   if (path == "/healthz") return Answer{.body = "ok\n"};
   if (path == "/readyz") return readiness();
-  path == "/metrics" ? answer_with_metrics(connection) : answer_with_status(connection);
+  if (path == "/metrics") return answer_with_metrics(connection), std::nullopt;
+  if (path == "/status") return answer_with_status(connection, head), std::nullopt;
+  return answer_page(connection, head, path);
+}
+
+bool AdminServer::Impl::is_of_page(std::string_view path) const {
+  return config->admin.page && (path == "/" || path == "/live" || path == "/events");
+}
+
+/// A page from elsewhere must not pass for a client on this machine, hence the look at the name that was asked for.
+bool AdminServer::Impl::may_see_details(std::uint64_t connection, const http::RequestHead& head) const {
+  switch (config->admin.details) {
+    case AdminDetails::all: return true;
+    case AdminDetails::off: return false;
+    case AdminDetails::loopback: break;
+  }
+  return is_loopback(connections.at(connection)->peer().address) && http::is_our_host(head.fields, config->proxy.names);
+}
+
+Details AdminServer::Impl::details_for(std::uint64_t connection, const http::RequestHead& head) const {
+  const bool shown = may_see_details(connection, head);
+  return {.shown = shown, .why = shown ? "" : why_no_details(config->admin.details)};
+}
+
+std::optional<Answer> AdminServer::Impl::answer_page(std::uint64_t connection, const http::RequestHead& head,
+                                                     std::string_view path) {
+  if (path == "/live") return stream(connection, head, true);
+  if (path == "/events") return stream(connection, head, false);
+  if (head.fields.find("accept").value_or("").contains("text/html")) return page_answer();
+  answer_with_text(connection);
   return std::nullopt;
 }
 
+Answer AdminServer::Impl::stream(std::uint64_t connection, const http::RequestHead& head, bool live) {
+  const auto [shown, why] = details_for(connection, head);
+  if (!live && !shown) return {.status = 403, .body = why + "\n"};
+  if (!viewers.has_room()) return {.status = 503, .body = std::string{kFull}};
+  Viewer::Wish wish{.live = live,
+                    .details = shown,
+                    .upstream = upstream_in(head.target),
+                    .event = live ? "" : asked_for("event", head.target)};
+  return {.type = "text/event-stream",
+          .body = "retry: 2000\n\n",
+          .taker = [this, wish = std::move(wish)](std::unique_ptr<loop::Stream> taken) {
+            viewers.add(std::move(taken), wish);
+          }};
+}
+
 Answer AdminServer::Impl::readiness() const {
-  if (snapshot().draining) return {.status = 503, .body = "draining\n"};
+  if (snapshot(kOfProcess).draining) return {.status = 503, .body = "draining\n"};
   return {.body = "ready\n"};
 }
 
@@ -158,21 +237,43 @@ Answer AdminServer::Impl::resumed(std::uint64_t connection, const http::RequestH
 
 std::string AdminServer::Impl::no_such(const std::string& upstream) const {
   std::string names;
-  for (const auto& one : snapshot().upstreams) {
+  for (const auto& one : snapshot(kWithoutGroups).upstreams) {
     if (one.entry != 0) names += (names.empty() ? "" : ", ") + one.name;
   }
   const std::string there = names.empty() ? "no upstream has a name" : "there are " + names;
   return "no upstream '" + upstream + "': " + there + ", and host:port of those that no entry names\n";
 }
 
-void AdminServer::Impl::answer_with_metrics(std::uint64_t connection) {
-  metrics.set(snapshot(), events_dropped(), loop.now());
-  write_elsewhere(connection, "text/plain; version=0.0.4; charset=utf-8", [this] { return metrics.text(); });
+void AdminServer::Impl::when_prepared(std::function<void()> then) {
+  if (!prepare) return then();
+  prepare([guard = authenticator, then = std::move(then)] {
+    if (!guard->closed) then();
+  });
 }
 
-void AdminServer::Impl::answer_with_status(std::uint64_t connection) {
-  write_elsewhere(connection, "application/json",
-                  [config = config, now = snapshot()] { return status_json(now, *config); });
+void AdminServer::Impl::answer_with_metrics(std::uint64_t connection) {
+  when_prepared([this, connection] {
+    metrics.set(snapshot(kWithoutGroups), events_dropped(), loop.now());
+    write_elsewhere(connection, "text/plain; version=0.0.4; charset=utf-8", [this] { return metrics.text(); });
+  });
+}
+
+void AdminServer::Impl::answer_with_status(std::uint64_t connection, const http::RequestHead& head) {
+  when_prepared([this, connection, details = details_for(connection, head)] {
+    write_elsewhere(connection, "application/json",
+                    [config = config, now = snapshot({}), details] { return status_json(now, *config, details); });
+  });
+}
+
+/// For those that have no browser.
+void AdminServer::Impl::answer_with_text(std::uint64_t connection) {
+  when_prepared([this, connection] {
+    write_elsewhere(connection, "text/plain; charset=utf-8", [config = config, now = viewers.snapshot()]() mutable {
+      return "Penstock " PENSTOCK_VERSION ", proxy at " + to_string(config->proxy.listen) + ". There is " +
+             std::string{kPages} + std::string{kLivePages} + " here; / is a page in a browser.\n\n" +
+             plain_rows(std::move(now));
+    });
+  });
 }
 
 void AdminServer::Impl::write_elsewhere(std::uint64_t connection, std::string type,
@@ -208,15 +309,25 @@ std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loo
   return server;
 }
 
+void AdminServer::look_by(Viewers::Sources sources) {
+  impl_->prepare = sources.prepare;
+  viewers_.look_by(std::move(sources));
+}
+
 void AdminServer::on_resume(EndPauses end_pauses) { impl_->end_pauses = std::move(end_pauses); }
 
+/// Those that look come again, if they may.
 void AdminServer::change(const Config& config) {
+  const bool same =
+      impl_->config->admin.details == config.admin.details && impl_->config->admin.page == config.admin.page;
+  if (!same) viewers_.end_all();
   auto shown = std::make_shared<Config>(config);
   shown->admin.listen = bound();
   impl_->config = std::move(shown);
+  viewers_.change({.config = impl_->config, .why_not = why_no_details(config.admin.details)});
 }
 
-AdminServer::AdminServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+AdminServer::AdminServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)), viewers_(impl_->viewers) {}
 
 AdminServer::~AdminServer() = default;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status, and POST of /resume?upstream=NAME, from this
-// machine only; all else gets 404 or 405. Runs on the loop's thread; the slow texts (/metrics and /status) are made by
-// the loop's worker.
+// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status, of the page / with its streams /live and
+// /events, and POST of /resume?upstream=NAME, from this machine only; all else gets 404 or 405. Runs on the loop's
+// thread; the slow texts (/metrics, /status, what /live says) are made by the loop's worker.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -11,11 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "loop/loop.h"
+#include "observe/live/viewers.h"
 #include "observe/metrics.h"
 #include "penstock/config.h"
 #include "penstock/error.h"
+#include "penstock/event.h"
 #include "penstock/snapshot.h"
 
 namespace penstock::observe {
@@ -23,7 +27,7 @@ namespace penstock::observe {
 class AdminServer {
  public:
   /// Taken once per request, on the loop's thread.
-  using SnapshotSource = std::function<Snapshot()>;
+  using SnapshotSource = std::function<Snapshot(const SnapshotExtent&)>;
 
   /// /status shows `config.proxy.listen` as given: pass it with the port that was really bound. `metrics` must outlive
   /// the server. `handed_over` as in Listener.
@@ -37,6 +41,14 @@ class AdminServer {
   using EndPauses = std::function<std::optional<bool>(std::string_view upstream)>;
   /// What POST of /resume does. Call before the loop runs.
   void on_resume(EndPauses end_pauses);
+  /// From what all that is shown is made; without it from the snapshots of listen(). Call before the loop runs.
+  void look_by(Viewers::Sources sources);
+  /// Somebody looks at /live or /events.
+  bool is_watched() const { return viewers_.any(); }
+  /// Call only if it is_watched().
+  void record(const Event& event) { viewers_.record(event); }
+  std::size_t viewers() const { return viewers_.count(); }
+  std::size_t held_by_viewers() const { return viewers_.held(); }  ///< bytes that wait to be sent to them
   /// What /status shows from now on; `config.proxy.listen` as in listen().
   void change(const Config& config);
   Endpoint bound() const;  ///< with the port that was really bound
@@ -45,9 +57,7 @@ class AdminServer {
   struct Impl;
   explicit AdminServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+  Viewers& viewers_;
 };
-
-/// The body of /status, from a snapshot.
-std::string status_json(const Snapshot& snapshot, const Config& config);
 
 }  // namespace penstock::observe

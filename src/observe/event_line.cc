@@ -6,17 +6,6 @@
 namespace penstock::observe {
 namespace {
 
-std::string_view kind_name(EventKind kind) {
-  switch (kind) {
-    case EventKind::dispatch: return "dispatch";
-    case EventKind::complete: return "complete";
-    case EventKind::error: return "error";
-    case EventKind::refused: return "refused";
-    case EventKind::gone: return "gone";
-  }
-  return "";
-}
-
 bool landed(const Event& event) { return event.kind == EventKind::complete || event.kind == EventKind::error; }
 
 void text(std::string& out, std::string_view key, std::string_view value) {
@@ -43,7 +32,7 @@ void append_what_every_event_has(std::string& out, const Event& event) {
   out += R"({"ts":")";
   append_timestamp(out, event.wall);
   out += R"(","event":")";
-  out += kind_name(event.kind);
+  out += name_of(event.kind);
   text(out, R"(","id":)", event.id);
   text(out, R"(,"upstream":)", event.upstream);
   text(out, R"(,"group":)", event.group);
@@ -55,7 +44,9 @@ void append_what_every_event_has(std::string& out, const Event& event) {
 }
 
 void append_what_is_known(std::string& out, const Event& event) {
+  text_if_any(out, R"(,"client":)", event.client);
   text_if_any(out, R"(,"user":)", event.user);
+  text_if_any(out, R"(,"traceId":)", event.trace_id);
   text_if_any(out, R"(,"upgrade":)", event.upgrade);
   if (event.weight != 1) number(out, R"(,"weight":)", static_cast<std::uint64_t>(event.weight));
   if (event.tunnel) out += R"(,"tunnel":true)";
@@ -65,11 +56,16 @@ void append_what_is_known(std::string& out, const Event& event) {
   if (landed(event)) {
     number(out, R"(,"bytesIn":)", event.bytes_in);
     number(out, R"(,"bytesOut":)", event.bytes_out);
+    number(out, R"(,"attempts":)", static_cast<std::uint64_t>(event.attempts));
   }
-  if (event.attempts > 1) number(out, R"(,"attempts":)", static_cast<std::uint64_t>(event.attempts));
   text_if_any(out, R"(,"sni":)", event.sni);
   text_if_any(out, R"(,"alpn":)", event.alpn);
   text_if_any(out, R"(,"limitedBy":)", event.limited_by);
+  if (!event.would_wait_for.empty()) {
+    text_if_any(out, R"(,"wouldWait":)", event.would_wait_for);
+    milliseconds_if_known(out, R"(,"wouldWaitMs":)", event.would_wait);
+  }
+  if (event.kind == EventKind::refused) text_if_any(out, R"(,"refusal":)", event.refusal);
   text_if_any(out, R"(,"error":)", event.error);
   text_if_any(out, R"(,"detail":)", event.detail);
 }

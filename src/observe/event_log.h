@@ -8,6 +8,7 @@
 #include <expected>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "penstock/error.h"

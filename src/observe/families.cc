@@ -35,6 +35,13 @@ LimitFamilies::LimitFamilies(prometheus::Registry& r)
     : departures(counters(r, "departures_total", "Units that left for the upstream: of each request its weight.")),
       limit_waits(counters(r, "limit_waits_total", "Requests that a limit made wait.")),
       limit_rate(gauges(r, "limit_rate", "Units a second that the limit allows in the long run.")),
+      limit_used(gauges(r, "limit_used", "Units of the limit that the next departures cannot have.")),
+      limit_capacity(gauges(r, "limit_capacity", "Units of the limit in all.")),
+      limit_resets(
+          gauges(r, "limit_resets_seconds", "Until the limit's window or period ends, or its bucket is full.")),
+      limit_units(counters(r, "limit_units_total", "Units that left in the limit.")),
+      would_wait(counters(r, "limit_would_wait_total", "Requests that a limit in shadow mode would have made wait.")),
+      would_wait_seconds(counters(r, "limit_would_wait_seconds_total", "For how long it would have, in all.")),
       tunnels_past_limits(counters(r, "tunnels_past_limits_total", "Tunnels of upstreams with limits.")) {}
 
 QueueFamilies::QueueFamilies(prometheus::Registry& r)
@@ -76,13 +83,16 @@ ProcessFamilies::ProcessFamilies(prometheus::Registry& r)
                            "Until when the authority of interception is good, in seconds since 1970.")),
       tunnels(gauges(r, "tunnels", "Tunnels open.")),
       tunnel_bytes(counters(r, "tunnel_bytes_total", "Bytes through tunnels; in: from upstreams, out: to them.")),
-      build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
+      build_info(gauges(r, "build_info", "Always 1; the version is in the label.")),
+      config_info(gauges(r, "config_info", "Always 1; the label names the settings in force.")),
+      config_loaded(gauges(r, "config_loaded_timestamp_seconds", "When the settings in force came into force.")) {}
 
 RedisFamilies::RedisFamilies(prometheus::Registry& r)
     : calls(counters(r, "redis_calls_total", "Calls to Redis.")),
       errors(counters(r, "redis_errors_total", "Calls to Redis that brought no answer of use, by kind.")),
       round_trip(histograms(r, "redis_round_trip_seconds", "From a call to Redis to its answer.")),
-      up(gauges(r, "redis_up", "1 while Redis answers.")),
+      up(gauges(r, "redis_up", "1 while all of that Redis that is needed answers.")),
+      node_up(gauges(r, "redis_node_up", "1 while that Redis or sentinel answers.")),
       degraded(gauges(r, "degraded", "1 while limits go on without Redis, as whenDown says.")),
       limits_differ(gauges(r, "limits_differ", "Upstreams whose limits are others in other processes.")) {}
 

@@ -39,6 +39,12 @@ struct LimitFamilies {
   Counters& departures;
   Counters& limit_waits;
   Gauges& limit_rate;
+  Gauges& limit_used;
+  Gauges& limit_capacity;
+  Gauges& limit_resets;
+  Counters& limit_units;
+  Counters& would_wait;
+  Counters& would_wait_seconds;
   Counters& tunnels_past_limits;
 };
 
@@ -93,6 +99,8 @@ struct ProcessFamilies {
   Gauges& tunnels;
   Counters& tunnel_bytes;
   Gauges& build_info;
+  Gauges& config_info;
+  Gauges& config_loaded;
 };
 
 struct RedisFamilies {
@@ -102,6 +110,7 @@ struct RedisFamilies {
   Counters& errors;
   Histograms& round_trip;
   Gauges& up;
+  Gauges& node_up;
   Gauges& degraded;
   Gauges& limits_differ;
 };

@@ -27,7 +27,9 @@ struct Rate {
 LimitMetrics::LimitMetrics(LimitFamilies& families, std::string label)
     : families_(families), label_(std::move(label)), departures_(families.departures, {{"upstream", label_}}) {}
 
-void LimitMetrics::change(const std::vector<LimitConfig>& limits) {
+void LimitMetrics::change(const std::vector<LimitConfig>& all) {
+  show_shadows(limits_in_shadow(all));
+  const auto limits = limits_that_hold(all);
   show_waits(limits);
   show_rates(limits);
   if (limits.empty()) tunnels_past_limits_ = {};
@@ -60,6 +62,29 @@ void LimitMetrics::show_rates(const std::vector<LimitConfig>& limits) {
     const prometheus::Labels labels{{"upstream", label_}, {"limit", std::string{limit_name(limit)}}};
     rates_.emplace_back(families_.limit_rate, labels)->Set(*rate);
   }
+}
+
+void LimitMetrics::show_shadows(const std::vector<LimitConfig>& limits) {
+  auto before = std::exchange(shadows_, {});
+  for (const LimitConfig& limit : limits) {
+    const std::string name{limit_name(limit)};
+    const auto known = std::ranges::find(before, name, &Shadow::name);
+    if (known != before.end()) {
+      shadows_.push_back(std::move(*known));
+      continue;
+    }
+    const prometheus::Labels labels{{"upstream", label_}, {"limit", name}};
+    shadows_.push_back(
+        {.name = name, .requests = {families_.would_wait, labels}, .seconds = {families_.would_wait_seconds, labels}});
+  }
+}
+
+void LimitMetrics::count_would_wait(std::string_view limit, Duration wait) {
+  if (limit.empty()) return;
+  const auto known = std::ranges::find(shadows_, limit, &Shadow::name);
+  if (known == shadows_.end()) return;
+  known->requests->Increment();
+  known->seconds->Increment(seconds(wait));
 }
 
 void LimitMetrics::count_wait(std::string_view limited_by) {

@@ -6,7 +6,9 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -22,9 +24,11 @@ namespace penstock::observe {
 
 struct Metrics::Impl {
   explicit Impl(const Config& config);
+  void set_names_of_redis(const Config& config);
   void set_tunnels(const TunnelTotals& now);
   void set_turned_away(const Snapshot& now);
   void set_authority_end(std::optional<std::int64_t> now);
+  void set_configuration(const Snapshot& now);
   void add(std::size_t entry, const std::string& label, const UpstreamSettings& settings);
   std::size_t place_of(std::size_t entry) const { return entry < upstreams.size() && upstreams[entry] ? entry : 0; }
 
@@ -42,11 +46,17 @@ struct Metrics::Impl {
   prometheus::Counter& refused_of_client = of_process.turned_away.Add({{"kind", "connectionsPerClient"}});
   prometheus::Counter& accept_pauses = of_process.accept_pauses.Add({});
   prometheus::Counter& hints_dropped = of_process.hints_dropped.Add({});
+  struct ConfigMetrics {
+    prometheus::Gauge& loaded;
+    prometheus::Gauge* info = nullptr;  // null until its hash is known
+    std::string hash;                   // its label
+  };
+  ConfigMetrics configuration{.loaded = of_process.config_loaded.Add({})};
   prometheus::Gauge* authority_end = nullptr;  // null if there is none
   prometheus::Gauge& tunnels = of_process.tunnels.Add({});
   prometheus::Counter& tunnel_bytes_in = of_process.tunnel_bytes.Add({{"direction", "in"}});
   prometheus::Counter& tunnel_bytes_out = of_process.tunnel_bytes.Add({{"direction", "out"}});
-  std::optional<RedisMetrics> redis;  // if Redis is configured
+  std::map<std::string, RedisMetrics, std::less<>> redis;  // by name
   std::uint64_t dropped_counted = 0;
   TunnelTotals tunnels_counted;
   TurnedAway turned_away_counted;
@@ -56,8 +66,15 @@ struct Metrics::Impl {
 Metrics::Impl::Impl(const Config& config) {
   add(0, "*", config.unmatched);
   for (const UpstreamConfig& one : config.upstreams) add(upstreams.size(), one.name, one.settings);
-  if (config.redis) redis.emplace(of_redis);
+  set_names_of_redis(config);
   of_process.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
+}
+
+void Metrics::Impl::set_names_of_redis(const Config& config) {
+  std::erase_if(redis, [&](const auto& known) {
+    return std::ranges::find(config.redis, known.first, &RedisConfig::name) == config.redis.end();
+  });
+  for (const RedisConfig& one : config.redis) redis.try_emplace(one.name, of_redis, one.name);
 }
 
 void Metrics::Impl::add(std::size_t entry, const std::string& label, const UpstreamSettings& settings) {
@@ -70,6 +87,7 @@ Metrics::Metrics(const Config& config) : impl_(std::make_unique<Impl>(config)) {
 Metrics::~Metrics() = default;
 
 void Metrics::change(const Config& config, const Snapshot& snapshot) {
+  impl_->set_names_of_redis(config);
   auto& upstreams = impl_->upstreams;
   std::unordered_map<std::string_view, const UpstreamSettings*> settings;
   for (const UpstreamConfig& one : config.upstreams) settings[one.name] = &one.settings;
@@ -103,8 +121,8 @@ void Metrics::reloaded(bool success) { (success ? impl_->reloads_good : impl_->r
 
 void Metrics::loop_lag(Duration late) { impl_->loop_lag.Observe(seconds(late)); }
 
-void Metrics::redis_round_trip(Duration took) {
-  if (impl_->redis) impl_->redis->round_trip(took);
+void Metrics::redis_round_trip(const std::string& redis, Duration took) {
+  if (const auto known = impl_->redis.find(redis); known != impl_->redis.end()) known->second.round_trip(took);
 }
 
 void Metrics::Impl::set_tunnels(const TunnelTotals& now) {
@@ -131,6 +149,15 @@ void Metrics::Impl::set_authority_end(std::optional<std::int64_t> now) {
   authority_end->Set(static_cast<double>(*now));
 }
 
+void Metrics::Impl::set_configuration(const Snapshot& now) {
+  configuration.loaded.Set(static_cast<double>(now.loaded_at));
+  if (configuration.info && configuration.hash == now.config_hash) return;
+  if (configuration.info) of_process.config_info.Remove(configuration.info);
+  configuration.hash = now.config_hash;
+  configuration.info = &of_process.config_info.Add({{"hash", configuration.hash}});
+  configuration.info->Set(1);
+}
+
 void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at) {
   std::vector<Occupancy> occupancies(impl_->upstreams.size());
   for (const UpstreamSnapshot& one : snapshot.upstreams) {
@@ -142,15 +169,19 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     sum.pauses += one.pauses;
     sum.unreachable += one.unreachable ? 1 : 0;
     if (one.entry != 0) sum.handshakes = one.handshakes;
+    impl_->upstreams[impl_->place_of(one.entry)]->note(one);
   }
   for (std::size_t entry = 0; entry < occupancies.size(); ++entry) {
     if (impl_->upstreams[entry]) impl_->upstreams[entry]->set(occupancies[entry], at);
   }
-  if (impl_->redis && snapshot.redis) impl_->redis->set(*snapshot.redis);
+  for (const RedisSnapshot& one : snapshot.redis) {
+    if (const auto known = impl_->redis.find(one.name); known != impl_->redis.end()) known->second.set(one);
+  }
   impl_->connections.Set(static_cast<double>(snapshot.connections));
   impl_->set_tunnels(snapshot.tunnels);
   impl_->set_turned_away(snapshot);
   impl_->set_authority_end(snapshot.authority_end);
+  impl_->set_configuration(snapshot);
   const std::uint64_t before = std::exchange(impl_->dropped_counted, events_dropped);
   impl_->events_dropped.Increment(static_cast<double>(events_dropped - before));
 }

@@ -31,8 +31,8 @@ class Metrics {
   void reloaded(bool success);
   /// How late a 10 ms timer of the loop came.
   void loop_lag(Duration late);
-  /// Records an answered call to Redis.
-  void redis_round_trip(Duration took);
+  /// Records an answered call to the Redis of that name.
+  void redis_round_trip(const std::string& redis, Duration took);
   /// Prometheus text format 0.0.4, with process_* read from /proc. May take milliseconds: call it off the loop.
   std::string text() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of Redis: present from the start if Redis is configured, otherwise absent. For metrics.cc only.
+// The metrics of one Redis: present from the start if it is configured, otherwise absent. For metrics.cc only.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,10 @@ namespace penstock::observe {
 
 class RedisMetrics {
  public:
-  explicit RedisMetrics(RedisFamilies& families);
+  RedisMetrics(RedisFamilies& families, std::string name);
+  ~RedisMetrics();
+  RedisMetrics(const RedisMetrics&) = delete;
+  RedisMetrics& operator=(const RedisMetrics&) = delete;
 
   void round_trip(Duration took);
   void set(const RedisSnapshot& redis);
@@ -29,14 +32,17 @@ class RedisMetrics {
   };
 
   Followed& errors(const std::string& kind);
+  void show(const std::vector<RedisNodeSnapshot>& nodes);
 
   RedisFamilies& families_;
+  const std::string name_;
   prometheus::Histogram& round_trip_;
   prometheus::Gauge& up_;
   prometheus::Gauge& degraded_;
   prometheus::Gauge& limits_differ_;
   Followed calls_;
-  std::vector<std::pair<std::string, Followed>> errors_;  // made when a kind is first seen; a handful
+  std::vector<std::pair<std::string, Followed>> errors_;           // made when a kind is first seen; a handful
+  std::vector<std::pair<std::string, prometheus::Gauge*>> nodes_;  // of the last snapshot
 };
 
 }  // namespace penstock::observe

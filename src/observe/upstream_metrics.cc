@@ -20,6 +20,7 @@ UpstreamMetrics::UpstreamMetrics(UpstreamFamilies& families, std::string label, 
     : label_(std::move(label)),
       outcomes_(families.outcomes, label_),
       limits_(families.limits, label_),
+      use_(families.limits, label_),
       queue_(families.queue, label_),
       latency_(families.latency, label_),
       handshakes_(families.client_handshakes, label_) {
@@ -29,6 +30,7 @@ UpstreamMetrics::UpstreamMetrics(UpstreamFamilies& families, std::string label, 
 void UpstreamMetrics::change(const UpstreamSettings& settings) {
   queue_.change(settings);
   limits_.change(settings.limits);
+  use_.change(settings.limits);
   handshakes_.show(settings.https == Https::intercept);
 }
 
@@ -38,6 +40,7 @@ void UpstreamMetrics::record(const Event& event) {
   if (leaves) latency_.left_queue(event);
   if (event.kind == EventKind::dispatch) {
     latency_.took_off(event);
+    limits_.count_would_wait(event.would_wait_for, event.would_wait);
     return limits_.count_departure(event.weight, event.tunnel);
   }
   if (event.kind == EventKind::complete || event.kind == EventKind::error) latency_.landed(event);
@@ -47,6 +50,7 @@ void UpstreamMetrics::record(const Event& event) {
 void UpstreamMetrics::set(const Occupancy& occupancy, std::int64_t at) {
   handshakes_.count(occupancy.handshakes);
   queue_.set(occupancy);
+  use_.show();
   latency_.set(at);
 }
 

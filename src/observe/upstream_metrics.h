@@ -10,6 +10,7 @@
 #include "observe/handshake_metrics.h"
 #include "observe/latency_metrics.h"
 #include "observe/limit_metrics.h"
+#include "observe/limit_use.h"
 #include "observe/outcome_metrics.h"
 #include "observe/queue_metrics.h"
 #include "penstock/config.h"
@@ -26,12 +27,15 @@ class UpstreamMetrics {
   void change(const UpstreamSettings& settings);
 
   void record(const Event& event);
+  /// Call for each upstream of the label, then set().
+  void note(const UpstreamSnapshot& upstream) { use_.note(upstream); }
   void set(const Occupancy& occupancy, std::int64_t at);
 
  private:
   const std::string label_;
   OutcomeMetrics outcomes_;
   LimitMetrics limits_;
+  LimitUse use_;
   QueueMetrics queue_;
   LatencyMetrics latency_;
   HandshakeMetrics handshakes_;

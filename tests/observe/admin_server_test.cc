@@ -2,18 +2,18 @@
 // The admin port over real sockets.
 #include "observe/admin_server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
+
+#include "observe/admin_client.h"
+#include "observe/status_json.h"
 
 namespace penstock::observe {
 namespace {
@@ -24,56 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// A blocking client; a read that takes ten seconds ends the test with what there is.
-class Client {
- public:
-  explicit Client(const Endpoint& server) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(server.port);
-    ::inet_pton(AF_INET, server.address.c_str(), &address.sin_addr);
-    EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
-  Client(Client&& other) noexcept : fd_(std::exchange(other.fd_, -1)), read_(std::move(other.read_)) {}
-  ~Client() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  void send(std::string_view bytes) { EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL), bytes.size()); }
-
-  // One answer with a Content-Length, and its body unless it answers HEAD.
-  std::string answer(bool with_body = true) {
-    while (read_.find("\r\n\r\n") == std::string::npos && more()) {
-    }
-    std::size_t end = read_.find("\r\n\r\n") + 4;
-    const auto length_at = read_.find("Content-Length: ");
-    if (with_body && length_at < end) end += std::stoul(read_.substr(length_at + 16));
-    while (read_.size() < end && more()) {
-    }
-    const std::string whole = read_.substr(0, end);
-    read_.erase(0, end);
-    return whole;
-  }
-
-  std::string until_closed() {
-    while (more()) {
-    }
-    return std::exchange(read_, {});
-  }
-
- private:
-  bool more() {
-    char piece[16384];
-    const ssize_t size = ::recv(fd_, piece, sizeof piece, 0);
-    if (size > 0) read_.append(piece, static_cast<std::size_t>(size));
-    return size > 0;
-  }
-
-  int fd_;
-  std::string read_;
-};
+using Client = AdminClient;
 
 Config on_any_port() {
   Config config;
@@ -85,7 +36,7 @@ class AdminServerTest : public testing::Test {
  protected:
   AdminServerTest() {
     auto listening = AdminServer::listen(
-        loop_, config_, metrics_, [this] { return snapshot(); }, [] { return 4u; });
+        loop_, config_, metrics_, [this](const SnapshotExtent& extent) { return snapshot(extent); }, [] { return 4u; });
     EXPECT_TRUE(listening) << listening.error().message;
     server_ = std::move(*listening);
     server_->on_resume([this](std::string_view upstream) -> std::optional<bool> {
@@ -113,7 +64,8 @@ class AdminServerTest : public testing::Test {
     ended.get_future().wait();
   }
 
-  Snapshot snapshot() const {
+  Snapshot snapshot(const SnapshotExtent& extent) {
+    asked_ = extent;
     return {.draining = draining_,
             .connections = 2,
             .pending_bytes = 0,
@@ -139,6 +91,7 @@ class AdminServerTest : public testing::Test {
   Metrics metrics_{config_};
   std::atomic<bool> draining_ = false;
   std::atomic<int> resumed_ = 0;
+  SnapshotExtent asked_;  // for the last snapshot; read after an answer to it
   loop::Loop loop_;
   std::unique_ptr<AdminServer> server_;
   Endpoint bound_;
@@ -151,6 +104,16 @@ TEST_F(AdminServerTest, health_is_always_well_and_readiness_ends_with_the_drain)
   draining_ = true;
   EXPECT_THAT(got("/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(got("/readyz"), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+}
+
+TEST_F(AdminServerTest, no_more_of_the_state_is_taken_than_is_shown) {
+  got("/readyz");
+  EXPECT_EQ(asked_.upstreams, 0u);
+  got("/metrics");
+  EXPECT_EQ(asked_.upstreams, SnapshotExtent{}.upstreams);
+  EXPECT_FALSE(asked_.groups);
+  got("/status");
+  EXPECT_TRUE(asked_.groups);
 }
 
 TEST_F(AdminServerTest, metrics_come_in_the_text_format_with_the_state_of_the_moment) {
@@ -170,6 +133,14 @@ TEST_F(AdminServerTest, status_is_json_with_the_address_that_was_really_bound) {
   EXPECT_NE(bound_.port, 0);
 }
 
+TEST_F(AdminServerTest, no_page_of_another_origin_gets_an_answer_as_a_script_or_a_picture) {
+  for (const auto* path : {"/", "/status", "/metrics", "/healthz", "/nowhere"}) {
+    const auto answer = got(path);
+    EXPECT_THAT(answer, HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n")) << path;
+    EXPECT_THAT(answer, HasSubstr("\r\nCross-Origin-Resource-Policy: same-origin\r\n")) << path;
+  }
+}
+
 TEST_F(AdminServerTest, head_gives_the_head_alone) {
   const std::string answer = asked("HEAD /healthz HTTP/1.0\r\n\r\n", false);
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 3\r\n"));
@@ -179,7 +150,7 @@ TEST_F(AdminServerTest, head_gives_the_head_alone) {
 TEST_F(AdminServerTest, other_paths_are_404_and_say_what_there_is) {
   const std::string answer = got("/metric");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status here, and POST of /resume.\n");
+  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status / /live /events here, and POST of /resume.\n");
 }
 
 TEST_F(AdminServerTest, other_methods_are_405_with_allow) {
@@ -215,7 +186,7 @@ TEST_F(AdminServerTest, resume_is_not_for_pages_in_browsers_nor_by_other_methods
 TEST_F(AdminServerTest, a_query_and_an_absolute_form_find_the_page) {
   EXPECT_THAT(got("/healthz?full=1"), EndsWith("\r\n\r\nok\n"));
   EXPECT_THAT(got("http://localhost:9128/healthz"), EndsWith("\r\n\r\nok\n"));
-  EXPECT_THAT(got("http://localhost:9128"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(got("http://localhost:9128"), HasSubstr("\r\n\r\nPenstock "));
 }
 
 TEST_F(AdminServerTest, a_connection_serves_many_requests_also_pipelined_and_in_order) {
@@ -307,7 +278,7 @@ TEST_F(AdminServerTest, a_port_that_is_taken_is_an_error_that_names_it) {
   taken.admin.listen = bound_;
   loop::Loop other;
   const auto second = AdminServer::listen(
-      other, taken, metrics_, [] { return Snapshot{}; }, [] { return 0u; });
+      other, taken, metrics_, [](const SnapshotExtent&) { return Snapshot{}; }, [] { return 0u; });
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr(to_string(bound_)));
 }
@@ -316,6 +287,8 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   Config config;
   config.defaults.timeouts.first_byte = 1500ms;
   config.pass_unmatched = false;
+  config.admin.details = AdminDetails::all;
+  config.log.client = LogClient::full;
   config.upstreams.push_back({.name = "github",
                               .match = {{.host = "api.github.com", .suffix = false, .port = 8080, .path = "/v1"},
                                         {.host = "a.com", .suffix = true, .port = {}, .path = ""},
@@ -326,7 +299,7 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
                                            .https = Https::originate,
                                            .tls = {.ca = "ca.pem"}},
                               .base_url = BaseUrl{true, "api.github.com", 443, "/v1"}});
-  const auto configuration = nlohmann::json::parse(status_json({}, config))["configuration"];
+  const auto configuration = nlohmann::json::parse(status_json({}, config, {}))["configuration"];
   EXPECT_EQ(configuration["proxy"]["listen"], "127.0.0.1:3128");
   EXPECT_EQ(configuration["proxy"]["grace"], "30s");
   EXPECT_EQ(configuration["defaults"]["timeouts"]["firstByte"], "1500ms");
@@ -340,6 +313,10 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   EXPECT_EQ(github["https"], "originate");
   EXPECT_EQ(github["tls"]["ca"], "ca.pem");
   EXPECT_EQ(github["baseUrl"], "https://api.github.com/v1");
+  EXPECT_EQ(configuration["admin"]["details"], "all");
+  EXPECT_EQ(configuration["admin"]["page"], true);
+  EXPECT_EQ(configuration["log"]["client"], "full");
+  EXPECT_EQ(configuration["proxy"]["requestId"], false);
   EXPECT_EQ(configuration["upstreams"][1]["name"], "*");
   EXPECT_EQ(configuration["upstreams"][1]["https"], "tunnel");
 }
@@ -349,19 +326,21 @@ TEST(StatusJson, shows_groups_limits_and_pauses) {
   config.upstreams.push_back({.name = "github", .match = {}, .settings = {}});
   auto& settings = config.upstreams[0].settings;
   settings.group = GroupRule{GroupRule::By::header, "X-Org"};
+  settings.redact = {"/bot{}/"};
   settings.limits = {{PacerConfig{12.5, 3}},
                      {WindowConfig{10, 1h, true}, "slow", LimitConfig::Per::group, false, LimitConfig::Mode::refuse},
                      {SlidingWindowConfig{9, 1s}},
                      {TokenBucketConfig{4, 2, 1s}},
                      {SemaphoreConfig{5}},
                      {CounterConfig{7, 1min}}};
-  const auto github = nlohmann::json::parse(status_json({}, config))["configuration"]["upstreams"][0];
+  const auto github = nlohmann::json::parse(status_json({}, config, {}))["configuration"]["upstreams"][0];
   EXPECT_EQ(github["group"], "header:X-Org");
   EXPECT_EQ(github["obey"], "auto");
   EXPECT_EQ(github["maxPause"], "5m");
   EXPECT_EQ(github["pauseOn"], nlohmann::json({429, 503, 529, 403}));
   EXPECT_EQ(github["pauseScope"], "upstream");
   EXPECT_EQ(github["learn"], false);
+  EXPECT_EQ(github["redact"], nlohmann::json{"/bot{}/"});
   EXPECT_EQ(github["retry"], nlohmann::json::parse(R"({"refusals": true, "failures": "off", "attempts": 8,
                                                        "budget": "20%", "except": []})"));
   EXPECT_EQ(github["breaker"], nlohmann::json::parse(R"({"failures": 5, "maxPause": "30s"})"));
@@ -382,28 +361,89 @@ TEST(StatusJson, shows_groups_limits_and_pauses) {
 
 TEST(StatusJson, shows_redis_without_user_and_password) {
   Config config;
-  config.redis.emplace();
-  config.redis->user = config.redis->password = "s3cret";
-  config.redis->processes = 7;
+  config.redis.emplace_back();
+  config.redis.front().user = config.redis.front().password = config.redis.front().secret = "s3cret";
+  config.redis.front().processes = 7;
   const Snapshot snapshot{.upstreams = {{.name = "a", .pauses = 2, .unreachable = true}},
-                          .redis = RedisSnapshot{.up = true, .refused = {"+time"}, .limits_differ = {"a"}}};
-  const auto text = status_json(snapshot, config);
+                          .redis = {{.up = true,
+                                     .processes = 3,
+                                     .kind = "sentinel",
+                                     .tls = true,
+                                     .mode = "shared",
+                                     .refused = {"+time"},
+                                     .limits_differ = {"a"},
+                                     .nodes = {{.name = "r1:6379", .up = true}, {.name = "s1:26379", .up = false}}}}};
+  const auto text = status_json(snapshot, config, {});
   EXPECT_THAT(text, testing::Not(HasSubstr("s3cret")));
-  const auto status = nlohmann::json::parse(text);
+  auto status = nlohmann::json::parse(text);
+  const auto each = status["redis"]["each"];
+  status["redis"].erase("each");
   EXPECT_EQ(status["redis"],
-            nlohmann::json::parse(R"({"up": true, "degraded": false, "refused": ["+time"], "limitsDiffer": ["a"]})"));
+            nlohmann::json::parse(R"({"up": true, "degraded": false, "refused": ["+time"], "limitsDiffer": ["a"],
+                                      "kind": "sentinel", "tls": true, "mode": "shared", "processes": 3, "shareOf": 1,
+                                      "nodes": [{"name": "r1:6379", "up": true}, {"name": "s1:26379", "up": false}],
+                                      "state": "by Sentinel over TLS up, out of reach: s1:26379; 3 processes, limits differ: a"})"));
+  status["redis"]["name"] = "default";
+  EXPECT_EQ(each, nlohmann::json::array({status["redis"]}));
   EXPECT_EQ(status["upstreams"][0]["pauses"], 2);
   EXPECT_EQ(status["upstreams"][0]["unreachable"], true);
-  EXPECT_EQ(status["configuration"]["redis"],
-            nlohmann::json::parse(R"({"url": "redis://127.0.0.1:6379/0", "prefix": "penstock", "timeout": "50ms",
+  EXPECT_EQ(status["upstreams"][0]["degraded"], false);
+  EXPECT_EQ(
+      status["configuration"]["redis"],
+      nlohmann::json::parse(R"({"url": "redis://127.0.0.1:6379/0", "prefix": "penstock", "tls": null, "timeout": "50ms",
                                       "whenDown": "share", "processes": 7})"));
-  const auto without = nlohmann::json::parse(status_json({}, {}));
+  config.redis.front().tls = RedisTlsConfig{.ca = "ca.pem", .server_name = "redis.example"};
+  EXPECT_EQ(nlohmann::json::parse(status_json({}, config, {}))["configuration"]["redis"]["tls"],
+            nlohmann::json::parse(R"({"ca": "ca.pem", "clientCert": "", "clientKey": "",
+                                      "serverName": "redis.example"})"));
+  const auto without = nlohmann::json::parse(status_json({}, {}, {}));
   EXPECT_EQ(without["redis"], nullptr);
   EXPECT_EQ(without["configuration"]["redis"], nullptr);
 }
 
+TEST(StatusJson, shows_several_redis_together_and_each_by_its_name) {
+  Config config;
+  config.redis = {{.name = "main"}, {.name = "eu", .port = 6380}};
+  config.upstreams = {{"a", {{.host = "a.test"}}, {}}};
+  config.upstreams[0].settings.redis = "eu";
+  const Snapshot snapshot{.redis = {{.name = "main", .up = true, .processes = 2, .mode = "shared"},
+                                    {.name = "eu",
+                                     .up = false,
+                                     .processes = 3,
+                                     .kind = "cluster",
+                                     .mode = "share",
+                                     .share_of = 3,
+                                     .degraded = true,
+                                     .limits_differ = {"a"},
+                                     .nodes = {{.name = "r2:6380", .up = false}}}}};
+  const auto status = nlohmann::json::parse(status_json(snapshot, config, {}));
+  const auto& redis = status["redis"];
+  EXPECT_EQ(redis["up"], false);
+  EXPECT_EQ(redis["degraded"], true);
+  EXPECT_EQ(redis["mode"], "share");
+  EXPECT_EQ(redis["processes"], 3);
+  EXPECT_EQ(redis["shareOf"], 3);
+  EXPECT_EQ(redis["limitsDiffer"], nlohmann::json({"a"}));
+  EXPECT_EQ(redis["nodes"].size(), 1u);
+  EXPECT_EQ(redis["kind"], nullptr) << "they differ";
+  EXPECT_EQ(redis["tls"], false);
+  EXPECT_EQ(redis["each"][0]["kind"], "single");
+  EXPECT_EQ(redis["each"][1]["kind"], "cluster");
+  EXPECT_EQ(
+      redis["state"],
+      "main up, 2 processes; eu Cluster 0 of 1 node, DOWN: r2:6380; 3 processes, our share 1/3, limits differ: a");
+  ASSERT_EQ(redis["each"].size(), 2u);
+  EXPECT_EQ(redis["each"][0]["name"], "main");
+  EXPECT_EQ(redis["each"][0]["up"], true);
+  EXPECT_EQ(redis["each"][0]["mode"], "shared");
+  EXPECT_EQ(redis["each"][1]["name"], "eu");
+  EXPECT_EQ(redis["each"][1]["shareOf"], 3);
+  EXPECT_EQ(status["configuration"]["redis"]["eu"]["url"], "redis://127.0.0.1:6380/0");
+  EXPECT_EQ(status["configuration"]["upstreams"][0]["redis"], "eu");
+}
+
 TEST(StatusJson, is_json_whatever_stands_in_a_name) {
-  const auto status = nlohmann::json::parse(status_json({.upstreams = {{.name = "a\xFF\"b"}}}, {}));
+  const auto status = nlohmann::json::parse(status_json({.upstreams = {{.name = "a\xFF\"b"}}}, {}, {}));
   EXPECT_EQ(status["upstreams"][0]["name"], "a\uFFFD\"b");
 }
 

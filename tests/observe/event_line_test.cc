@@ -56,11 +56,29 @@ TEST(EventLine, a_dispatch_has_the_wait_and_neither_status_nor_bytes) {
             "\n");
 }
 
-TEST(EventLine, says_how_often_a_request_was_sent_if_more_than_once) {
-  Event event = sample(EventKind::complete);
-  EXPECT_FALSE(parsed(event).contains("attempts"));
-  event.attempts = 3;
-  EXPECT_EQ(parsed(event)["attempts"], 3);
+TEST(EventLine, says_how_often_a_request_was_sent_once_it_has_landed) {
+  for (const auto kind : {EventKind::complete, EventKind::error}) {
+    Event event = sample(kind);
+    EXPECT_EQ(parsed(event)["attempts"], 1);
+    event.attempts = 3;
+    EXPECT_EQ(parsed(event)["attempts"], 3);
+  }
+  for (const auto kind : {EventKind::dispatch, EventKind::refused, EventKind::gone})
+    EXPECT_FALSE(parsed(sample(kind)).contains("attempts"));
+}
+
+TEST(EventLine, says_who_asked_and_in_which_trace_where_that_is_known) {
+  Event event = sample(EventKind::dispatch);
+  EXPECT_FALSE(parsed(event).contains("client"));
+  EXPECT_FALSE(parsed(event).contains("traceId"));
+  event.client = "10.0.0.7";
+  event.user = "ann";
+  event.trace_id = "0af7651916cd43dd8448eb211c80319c";
+  const auto line = line_of(event);
+  EXPECT_NE(
+      line.find(R"("inFlight":20,"client":"10.0.0.7","user":"ann","traceId":"0af7651916cd43dd8448eb211c80319c"})"),
+      std::string::npos)
+      << line;
 }
 
 TEST(EventLine, a_complete_has_everything_that_is_known_in_the_documented_order) {
@@ -77,8 +95,18 @@ TEST(EventLine, a_complete_has_everything_that_is_known_in_the_documented_order)
             R"({"ts":"2026-11-21T01:35:12.123456Z","event":"complete","id":"a1-7","upstream":"github",)"
             R"("group":"/guilds/7","method":"GET","host":"api.github.com","path":"/user","pending":3,"inFlight":20,)"
             R"("status":200,"waitMs":0.000,"flightMs":1005.040,"bytesIn":18446744073709551615,"bytesOut":12,)"
-            R"("limitedBy":"pacer"})"
+            R"("attempts":1,"limitedBy":"pacer"})"
             "\n");
+}
+
+TEST(EventLine, a_dispatch_says_for_how_long_a_limit_in_shadow_mode_would_have_held_it) {
+  Event event = sample(EventKind::dispatch);
+  event.wait = 0us;
+  event.would_wait = 712'500us;
+  event.would_wait_for = "tried";
+  EXPECT_TRUE(line_of(event).ends_with(R"("waitMs":0.000,"wouldWait":"tried","wouldWaitMs":712.500})"
+                                       "\n"))
+      << line_of(event);
 }
 
 TEST(EventLine, an_error_ends_with_its_token_and_its_sentence) {
@@ -87,7 +115,7 @@ TEST(EventLine, an_error_ends_with_its_token_and_its_sentence) {
   event.error = "connection_timeout";
   event.detail = "no answer from 192.0.2.1:80";
   const std::string line = line_of(event);
-  EXPECT_TRUE(line.ends_with(R"("status":504,"bytesIn":0,"bytesOut":0,"error":"connection_timeout",)"
+  EXPECT_TRUE(line.ends_with(R"("status":504,"bytesIn":0,"bytesOut":0,"attempts":1,"error":"connection_timeout",)"
                              R"("detail":"no answer from 192.0.2.1:80"})"
                              "\n"))
       << line;
@@ -101,6 +129,18 @@ TEST(EventLine, refused_and_gone_have_no_bytes) {
     EXPECT_FALSE(line.contains("status"));
     EXPECT_FALSE(line.contains("flightMs"));
   }
+}
+
+TEST(EventLine, a_refusal_has_its_kind_as_metrics_do) {
+  Event event = sample(EventKind::refused);
+  event.status = 503;
+  event.limited_by = "maxConcurrent";
+  event.refusal = "queue_full";
+  event.error = "connection_limit_reached";
+  const auto line = line_of(event);
+  EXPECT_TRUE(line.ends_with(R"("limitedBy":"maxConcurrent","refusal":"queue_full","error":"connection_limit_reached"})"
+                             "\n"))
+      << line;
 }
 
 TEST(EventLine, nothing_that_a_client_sends_breaks_out_of_its_string) {
@@ -180,7 +220,7 @@ TEST(EventLine, a_tunnel_says_so_and_at_its_end_what_its_client_said_in_the_clea
   EXPECT_EQ(line_of(event),
             R"({"ts":"2026-11-21T01:35:12.123456Z","event":"complete","id":"a1-7","upstream":"github","group":"",)"
             R"("method":"CONNECT","host":"api.github.com","path":"","pending":3,"inFlight":20,"tunnel":true,)"
-            R"("status":200,"bytesIn":5208,"bytesOut":722,"sni":"api.github.com","alpn":"h2,http/1.1"})"
+            R"("status":200,"bytesIn":5208,"bytesOut":722,"attempts":1,"sni":"api.github.com","alpn":"h2,http/1.1"})"
             "\n");
 }
 

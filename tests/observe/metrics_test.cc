@@ -259,21 +259,6 @@ TEST(Metrics, a_wait_is_observed_once_and_not_for_a_refusal_on_arrival) {
   EXPECT_EQ(value_of(text, R"(penstock_first_byte_seconds_sum{upstream="github"})"), 0.03);
 }
 
-Config with_limits() {
-  Config config = two_upstreams();
-  config.upstreams[0].settings.group = GroupRule{};
-  config.upstreams[0].settings.limits = {{PacerConfig{.qps = 12.5}},
-                                         {WindowConfig{.reservoir = 30, .interval = 1min}, "slow"},
-                                         {TokenBucketConfig{4, 8, 2s}, "bucket"},
-                                         {SemaphoreConfig{5}},
-                                         {WindowConfig{10, 1s}, "each", LimitConfig::Per::group}};
-  return config;
-}
-
-std::string waits(const char* limit, const char* upstream = "github") {
-  return std::string("penstock_limit_waits_total{limit=\"") + limit + "\",upstream=\"" + upstream + "\"}";
-}
-
 /// As Prometheus reckons it: the bucket that the quantile falls into is filled evenly.
 double histogram_quantile(double quantile, const std::string& text, const std::string& series) {
   const std::string start = "\n" + series + "_bucket{upstream=\"github\",le=\"";
@@ -305,67 +290,6 @@ TEST(Metrics, a_quantile_of_waits_that_gather_at_one_value_is_near_it) {
       EXPECT_GE(told, truth / widest) << wait.count() << " ms " << quantile;
     }
   }
-}
-
-TEST(Metrics, limits_are_labels_from_the_start_and_so_are_hold_redis_and_slots) {
-  const std::string text = Metrics{with_limits()}.text();
-  for (const char* limit :
-       {"pacer", "slow", "bucket", "semaphore", "each", "pause", "redis", "maxConcurrent", "maxTunnels"})
-    EXPECT_EQ(value_of(text, waits(limit)), 0) << limit;
-  EXPECT_EQ(value_of(text, waits("pause", "*")), 0);
-  EXPECT_EQ(value_of(text, waits("pacer", "discord")), std::nullopt);
-}
-
-TEST(Metrics, a_wait_for_a_limit_is_counted_once_for_each_request_where_it_leaves_the_queue) {
-  Metrics metrics{with_limits()};
-  for (const EventKind kind : {EventKind::dispatch, EventKind::complete, EventKind::gone, EventKind::refused}) {
-    Event one = event(kind, Outcome::none);
-    one.limited_by = "slow";
-    one.wait = 1s;
-    metrics.record(one);
-  }
-  EXPECT_EQ(value_of(metrics.text(), waits("slow")), 3);
-  EXPECT_EQ(value_of(metrics.text(), waits("pacer")), 0);
-}
-
-TEST(Metrics, a_wait_to_be_sent_again_is_counted_for_its_limit_and_is_no_other_wait_in_the_queue) {
-  Metrics metrics{with_limits()};
-  for (const EventKind kind : {EventKind::complete, EventKind::error}) {
-    Event one = event(kind, Outcome::none);
-    one.limited_by = "pause";
-    one.wait = 30s;
-    one.waited_again = true;
-    metrics.record(one);
-  }
-  EXPECT_EQ(value_of(metrics.text(), waits("pause")), 2);
-  EXPECT_EQ(value_of(metrics.text(), R"(penstock_wait_seconds_count{upstream="github"})").value_or(0), 0);
-}
-
-TEST(Metrics, a_refusal_on_arrival_waited_for_no_limit) {
-  Metrics metrics{with_limits()};
-  Event refused = event(EventKind::refused, Outcome::refused);
-  refused.limited_by = "slow";
-  metrics.record(refused);
-  refused.wait = 0s;
-  metrics.record(refused);
-  EXPECT_EQ(value_of(metrics.text(), waits("slow")), 0);
-}
-
-TEST(Metrics, a_limit_that_nobody_configured_becomes_no_label) {
-  Metrics metrics{with_limits()};
-  Event one = event(EventKind::dispatch, Outcome::none);
-  one.limited_by = "forged";
-  metrics.record(one);
-  EXPECT_THAT(metrics.text(), Not(HasSubstr("forged")));
-}
-
-TEST(Metrics, the_rate_of_a_limit_is_what_it_allows_in_the_long_run) {
-  const std::string text = Metrics{with_limits()}.text();
-  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="pacer",upstream="github"})"), 12.5);
-  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="slow",upstream="github"})"), 0.5);
-  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="bucket",upstream="github"})"), 2);
-  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="semaphore",upstream="github"})"), std::nullopt);
-  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="each",upstream="github"})"), std::nullopt);
 }
 
 TEST(Metrics, pauses_and_unreachable_hosts_are_sums_over_the_upstreams_of_a_label) {

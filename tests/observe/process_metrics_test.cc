@@ -17,28 +17,68 @@ using testing::Not;
 
 TEST(Metrics, redis_has_none_where_none_is_configured) {
   Metrics metrics{two_upstreams()};
-  metrics.redis_round_trip(1ms);
-  metrics.set({.redis = RedisSnapshot{.up = true}}, 0, 0);
+  metrics.redis_round_trip("default", 1ms);
+  metrics.set({.redis = {{.up = true}}}, 0, 0);
   EXPECT_THAT(metrics.text(), Not(HasSubstr("redis_up")));
   EXPECT_THAT(metrics.text(), Not(HasSubstr("degraded")));
 }
 
 TEST(Metrics, redis_is_followed_by_state_calls_errors_and_round_trips) {
   Config config;
-  config.redis.emplace();
+  config.redis.emplace_back();
   Metrics metrics{config};
-  EXPECT_EQ(value_of(metrics.text(), "penstock_redis_up"), 0);
-  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_errors_total{kind="timeout"})"), 0);
-  metrics.redis_round_trip(200us);
-  metrics.set({.redis = RedisSnapshot{.up = true, .calls = 5, .errors = {{"timeout", 1}, {"corrupt", 2}}}}, 0, 0);
-  metrics.set({.redis = RedisSnapshot{.degraded = true, .calls = 7, .errors = {{"timeout", 1}, {"corrupt", 3}}}}, 0, 1);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_up{redis="default"})"), 0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_errors_total{kind="timeout",redis="default"})"), 0);
+  metrics.redis_round_trip("default", 200us);
+  metrics.set({.redis = {{.up = true, .calls = 5, .errors = {{"timeout", 1}, {"corrupt", 2}}}}}, 0, 0);
+  metrics.set({.redis = {{.degraded = true, .calls = 7, .errors = {{"timeout", 1}, {"corrupt", 3}}}}}, 0, 1);
   const std::string text = metrics.text();
-  EXPECT_EQ(value_of(text, "penstock_redis_up"), 0);
-  EXPECT_EQ(value_of(text, "penstock_degraded"), 1);
-  EXPECT_EQ(value_of(text, "penstock_redis_calls_total"), 7);
-  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="timeout"})"), 1);
-  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="corrupt"})"), 3);
-  EXPECT_EQ(value_of(text, R"(penstock_redis_round_trip_seconds_bucket{le="0.0005"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_up{redis="default"})"), 0);
+  EXPECT_EQ(value_of(text, R"(penstock_degraded{redis="default"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_calls_total{redis="default"})"), 7);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="timeout",redis="default"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="corrupt",redis="default"})"), 3);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_round_trip_seconds_bucket{redis="default",le="0.0005"})"), 1);
+}
+
+TEST(Metrics, each_redis_has_series_under_its_name_until_it_is_none) {
+  Config config;
+  config.redis = {{.name = "main"}, {.name = "eu"}};
+  Metrics metrics{config};
+  metrics.redis_round_trip("eu", 1ms);
+  metrics.set(
+      {.redis = {{.name = "main", .up = true, .calls = 3},
+                 {.name = "eu", .degraded = true, .limits_differ = {"a"}, .calls = 4, .errors = {{"lost", 2}}}}},
+      0, 0);
+  std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_redis_up{redis="main"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_up{redis="eu"})"), 0);
+  EXPECT_EQ(value_of(text, R"(penstock_degraded{redis="main"})"), 0);
+  EXPECT_EQ(value_of(text, R"(penstock_degraded{redis="eu"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_limits_differ{redis="eu"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_calls_total{redis="main"})"), 3);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="lost",redis="eu"})"), 2);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_round_trip_seconds_count{redis="eu"})"), 1);
+  config.redis = {{.name = "eu"}, {.name = "us"}};
+  metrics.change(config, {});
+  metrics.set({.redis = {{.name = "eu", .up = true, .calls = 5}, {.name = "us"}}}, 0, 1);
+  text = metrics.text();
+  EXPECT_THAT(text, Not(HasSubstr("main")));
+  EXPECT_EQ(value_of(text, R"(penstock_redis_calls_total{redis="eu"})"), 5);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_up{redis="us"})"), 0);
+}
+
+TEST(Metrics, each_node_of_redis_is_followed_until_it_is_none) {
+  Config config;
+  config.redis.emplace_back();
+  Metrics metrics{config};
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("redis_node_up{")));
+  metrics.set({.redis = {{.nodes = {{.name = "r1:6379", .up = true}, {.name = "s1:26379", .up = true}}}}}, 0, 0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_node_up{node="r1:6379",redis="default"})"), 1);
+  metrics.set({.redis = {{.nodes = {{.name = "r2:6379", .up = true}, {.name = "s1:26379", .up = false}}}}}, 0, 1);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_node_up{node="r2:6379",redis="default"})"), 1);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_node_up{node="s1:26379",redis="default"})"), 0);
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("r1:6379"))) << "the master before";
 }
 
 TEST(Metrics, loop_lag_is_a_histogram) {
