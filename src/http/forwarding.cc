@@ -16,7 +16,8 @@ namespace {
 constexpr NameSet kNotInRequests({"connection", "keep-alive", "te", "transfer-encoding", "content-length", "upgrade",
                                   "http2-settings", "host", "expect"});
 constexpr NameSet kNotInResponses({"connection", "keep-alive", "proxy-connection", "te", "transfer-encoding",
-                                   "content-length", "upgrade", "proxy-authenticate", "proxy-authentication-info"});
+                                   "content-length", "upgrade", "proxy-authenticate", "proxy-authentication-info",
+                                   "penstock-request-id"});
 // RFC 9110 6.5.1, 6.6.2: fields that frame, route or authenticate, or that must be known before the body.
 constexpr NameSet kNotInTrailers({"connection",
                                   "keep-alive",
@@ -74,6 +75,7 @@ constexpr NameSet kNotNominable({"close",
                                  "max-forwards"});
 constexpr std::string_view kMaxForwards = "max-forwards";
 constexpr std::string_view kMaxWait = "penstock-max-wait";
+constexpr std::string_view kRequestId = "penstock-request-id";
 constexpr std::string_view kWeight = "penstock-weight";
 constexpr std::uint64_t kHeaviest = 1'000'000;
 constexpr std::string_view kMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -188,6 +190,8 @@ std::expected<RequestHints, Refusal> read_hints(const Fields& fields) {
   }
   return hints;
 }
+
+bool wants_id(const Fields& fields) { return fields.find(kRequestId).has_value(); }
 
 bool has_hints(const Fields& fields) { return fields.find(kMaxWait) || fields.find(kWeight); }
 

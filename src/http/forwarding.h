@@ -26,6 +26,9 @@ std::expected<RequestHints, Refusal> read_hints(const Fields& fields);
 /// True if any field with a hint is there.
 bool has_hints(const Fields& fields);
 
+/// True if the request has a `Penstock-Request-Id`, so that its answer is to have one.
+bool wants_id(const Fields& fields);
+
 /// True if `Via` already has our name: the request loops.
 bool via_names(const Fields& fields, std::string_view name);
 
@@ -43,7 +46,8 @@ std::optional<Refusal> check_expectation(const RequestHead& head);
 Fields request_fields(const RequestHead& head, const Target& target, std::string_view via);
 
 /// The fields for the client: end-to-end fields in order, Via appended, and `Server-Timing: penstock-wait;dur=MS` as a
-/// line of its own if `wait` is given. Framing and hop-by-hop fields are left out; the writer adds Content-Length, also
+/// line of its own if `wait` is given. Framing and hop-by-hop fields are left out, and a `Penstock-Request-Id`, which
+/// would be of another Penstock; the writer adds Content-Length, also
 /// for HEAD and 304. References to the target's own URL are put into the client's terms where these differ
 /// (gateway_rewrite.h).
 Fields response_fields(const ResponseHead& head, const Target& target, std::string_view via,

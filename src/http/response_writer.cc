@@ -59,10 +59,15 @@ void add_connection(std::string& out, bool keeps, std::uint8_t minor_version) {
 
 }  // namespace
 
+void add_id_line(std::string& out, std::string_view id) {
+  if (!id.empty()) add_line(out, "Penstock-Request-Id", id);
+}
+
 void ResponseWriter::interim(std::string& out, int status, std::string_view reason, const Fields& fields) {
   if (request_.minor_version == 0) return;
   add_status_line(out, status, reason);
   add_fields(out, fields);
+  if (status == 101) add_id_line(out, request_.id);
   out += "\r\n";
 }
 
@@ -76,6 +81,7 @@ void ResponseWriter::head(std::string& out, int status, std::string_view reason,
 
   add_status_line(out, status, reason);
   add_fields(out, fields);
+  add_id_line(out, request_.id);
   if (length && status != 204) add_length(out, *length);
   if (chunked_) out += "Transfer-Encoding: chunked\r\n";
   add_connection(out, keeps_connection_, request_.minor_version);

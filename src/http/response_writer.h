@@ -14,18 +14,22 @@
 
 namespace penstock::http {
 
+/// `Penstock-Request-Id: ID` as a line; empty for an empty id.
+void add_id_line(std::string& out, std::string_view id);
+
 /// What the writer must know of the request.
 struct AnswerTo {
   bool head_method = false;  ///< HEAD: no body, whatever the length says
   std::uint8_t minor_version = 1;
-  bool keep_alive = true;  ///< false: send `Connection: close`
+  bool keep_alive = true;    ///< false: send `Connection: close`
+  std::string_view id = {};  ///< for `Penstock-Request-Id` of the answer, which it must outlive; empty: no such field
 };
 
 class ResponseWriter {
  public:
   explicit ResponseWriter(AnswerTo request) : request_(request) {}
 
-  /// A 1xx head; writes nothing for HTTP/1.0, which has none.
+  /// A 1xx head; writes nothing for HTTP/1.0, which has none. Of them only a 101, which is final, has the id.
   void interim(std::string& out, int status, std::string_view reason, const Fields& fields);
 
   /// The final head. `length`: the body's, if known. Statuses without a body (204, 304) get none.

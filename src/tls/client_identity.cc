@@ -18,17 +18,18 @@ std::unexpected<Error> unusable(const std::string& key, const std::string& path)
   return std::unexpected(Error{.token = {}, .message = "tls." + key + " cannot be used: " + path});
 }
 
-Settings settings_of_clients() {
+Settings settings_of_clients(std::string_view protocol) {
   auto made = make_settings(TLS_client_method());
   SSL_CTX_set_verify(made.get(), SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_alpn_protos(made.get(), reinterpret_cast<const unsigned char*>(kHttp1.data()), kHttp1.size());
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(protocol.data());
+  if (!protocol.empty()) SSL_CTX_set_alpn_protos(made.get(), bytes, static_cast<unsigned>(protocol.size()));
   SSL_CTX_set_default_passwd_cb(made.get(), &no_passphrase);
   return made;
 }
 }  // namespace
 
-std::expected<ClientIdentity, Error> ClientIdentity::make(const TlsConfig& config) {
-  auto made = settings_of_clients();
+std::expected<ClientIdentity, Error> ClientIdentity::make(const TlsConfig& config, std::string_view protocol) {
+  auto made = settings_of_clients(protocol);
   const auto ca = config.ca.empty() ? system_authorities() : config.ca;
   if (SSL_CTX_load_verify_file(made.get(), ca.c_str()) != 1) return unusable("ca", ca);
   if (config.client_cert.empty()) return ClientIdentity(std::move(made));

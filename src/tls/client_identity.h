@@ -6,6 +6,7 @@
 #include <expected>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,12 @@ namespace penstock::tls {
 
 class ClientIdentity {
  public:
-  /// The error names the configuration key and the file that cannot be used.
-  static std::expected<ClientIdentity, Error> make(const TlsConfig& config);
+  /// `protocol`: in ALPN's wire format; empty: none is offered. The error names the configuration key and the file that
+  /// cannot be used.
+  static std::expected<ClientIdentity, Error> make(const TlsConfig& config, std::string_view protocol = kHttp1);
 
   /// A client-side connection that succeeds only if the peer proves to be `host`, a name or an address. At least TLS
-  /// 1.2, HTTP/1.1, no renegotiation, no early data.
+  /// 1.2, no renegotiation, no early data.
   Ssl connection_to(const std::string& host) const;
 
  private:

@@ -104,6 +104,9 @@ Codec::Step Codec::shake_hands() {
   return Step::failed;
 }
 
+/// If not, SSL_read() would find nothing, which takes as long as to find a short reply of Redis.
+bool Codec::holds_more() const { return !offered_.empty() || SSL_has_pending(ssl_.get()) == 1; }
+
 /// OpenSSL reports WANT_READ after a record without application data even if more follows; only so many such records
 /// are taken in a row.
 Codec::Decrypted Codec::decrypt(std::span<char> room) {
@@ -114,6 +117,7 @@ Codec::Decrypted Codec::decrypt(std::span<char> room) {
     const int taken = SSL_read(ssl_.get(), room.data() + size, static_cast<int>(room.size() - size));
     if (taken > 0) {
       size += static_cast<std::size_t>(taken);
+      if (!holds_more()) error = SSL_ERROR_WANT_READ;
       continue;
     }
     error = SSL_get_error(ssl_.get(), taken);

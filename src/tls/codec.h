@@ -68,6 +68,7 @@ class Codec {
   struct Bio;  // the BIO through which OpenSSL reads and writes
 
   bool is_endless_handshake(std::size_t taken);
+  bool holds_more() const;
   void note(loop::DialFailure failure, std::string words);
   void note_failure(int error);
   void note_failure_of_client(int error);

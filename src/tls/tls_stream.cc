@@ -22,10 +22,10 @@ Stream::Stream(loop::Loop& loop, Ssl ssl, std::string early)
 Stream::~Stream() = default;
 
 std::unique_ptr<loop::Stream> Stream::dial(loop::Loop& loop, const Endpoint& there, const ClientIdentity& identity,
-                                           const std::string& host, loop::StreamEvents& events) {
+                                           const std::string& host, loop::StreamEvents& events, loop::DialFor whom) {
   std::unique_ptr<Stream> stream(new Stream(loop, identity.connection_to(host)));
   stream->set_events(events);
-  stream->inner_ = loop::Stream::dial(loop, there, *stream);
+  stream->inner_ = loop::Stream::dial(loop, there, *stream, whom);
   return stream;
 }
 

@@ -24,7 +24,8 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
  public:
   /// Connects to a literal address, where the peer must prove to be `host`, a name or an address.
   static std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const ClientIdentity& identity,
-                                            const std::string& host, loop::StreamEvents& events);
+                                            const std::string& host, loop::StreamEvents& events,
+                                            loop::DialFor whom = loop::DialFor::peer);
   /// Serves a client on the existing connection `inner`; `early` are the bytes already read from it. A handshake longer
   /// than 64 KiB fails.
   static std::unique_ptr<loop::Stream> accept(loop::Loop& loop, const Leaf& leaf, std::unique_ptr<loop::Stream> inner,

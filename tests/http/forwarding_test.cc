@@ -141,6 +141,11 @@ TEST(ResponseFields, tell_the_wait_in_a_line_of_their_own) {
   EXPECT_EQ(returned({}, Duration(2000041)), "Via: 1.1 penstock\nServer-Timing: penstock-wait;dur=2000.041\n");
 }
 
+TEST(ResponseFields, lose_the_id_that_another_penstock_gave) {
+  EXPECT_EQ(returned({{"penstock-request-id", "a"}, {"Penstock-Other", "b"}}),
+            "Penstock-Other: b\nVia: 1.1 penstock\n");
+}
+
 TEST(ResponseFields, cannot_claim_to_be_our_own_refusal) {
   EXPECT_EQ(returned({{"Proxy-Status", "penstock; error=x"},
                       {"Proxy-Status", "other; error=y"},
@@ -271,6 +276,12 @@ TEST(RequestHints, refuses_a_weight_that_is_none) {
 
 TEST(RequestHints, is_not_forwarded) {
   EXPECT_EQ(forwarded({{"Penstock-Weight", "3"}, {"Penstock-Max-Wait", "1s"}}), forwarded({}));
+}
+
+TEST(RequestId, is_asked_for_by_any_value_and_is_not_forwarded) {
+  EXPECT_TRUE(wants_id(fields_of({{"penstock-request-id", ""}})));
+  EXPECT_FALSE(wants_id(fields_of({{"X-Request-Id", "1"}})));
+  EXPECT_EQ(forwarded({{"Penstock-Request-Id", "mine"}}), forwarded({}));
 }
 
 }  // namespace

@@ -36,6 +36,21 @@ TEST(ResponseWriter, says_a_length_that_is_known) {
   EXPECT_TRUE(written.keeps);
 }
 
+TEST(ResponseWriter, tells_the_id_in_final_heads_only) {
+  EXPECT_EQ(write({.id = "JNg-1"}, 5).text,
+            "HTTP/1.1 200 OK\r\nA: b\r\nPenstock-Request-Id: JNg-1\r\nContent-Length: 5\r\n\r\nhello");
+  std::string out;
+  ResponseWriter writer({.id = "JNg-1"});
+  writer.interim(out, 103, "Early Hints", {});
+  EXPECT_EQ(out, "HTTP/1.1 103 Early Hints\r\n\r\n");
+  out.clear();
+  writer.interim(out, 101, "Switching Protocols", {});
+  EXPECT_EQ(out, "HTTP/1.1 101 Switching Protocols\r\nPenstock-Request-Id: JNg-1\r\n\r\n");
+  out.clear();
+  write_refusal(out, {.why = Reason::draining, .details = "draining"}, "penstock", {.id = "JNg-1"});
+  EXPECT_NE(out.find("\r\nPenstock-Request-Id: JNg-1\r\n"), std::string::npos) << out;
+}
+
 TEST(ResponseWriter, sends_chunks_and_trailers_where_no_length_is_known) {
   const Written written = write({}, std::nullopt);
   EXPECT_EQ(written.text,

@@ -191,6 +191,52 @@ TEST_F(AcceptingTest, what_an_entry_names_passes_all_the_same_and_under_its_name
   EXPECT_EQ(snapshot().upstreams.size(), 2u);
 }
 
+TEST_F(AcceptingTest, events_name_the_client_as_the_configuration_wants_it) {
+  for (const auto& [how, address, told] :
+       {std::tuple(LogClient::address, "10.0.0.7:41234", "10.0.0.7"),
+        std::tuple(LogClient::address, "[2001:db8::7]:41234", "2001:db8::7"), std::tuple(LogClient::address, "", ""),
+        std::tuple(LogClient::full, "10.0.0.7:41234", "10.0.0.7:41234"),
+        std::tuple(LogClient::full, "[2001:db8::7]:41234", "[2001:db8::7]:41234"),
+        std::tuple(LogClient::off, "10.0.0.7:41234", "")}) {
+    config_.log.client = how;
+    told_.clear();
+    Asker asker;
+    asker.address = address;
+    get(asker, origin_.host());
+    ASSERT_TRUE(finish(asker));
+    dispatcher().report_refused({.why = http::Reason::credentials}, {.client = address});
+    ASSERT_EQ(course(), "dispatch complete refused");
+    for (const auto& one : told_) EXPECT_EQ(one.client, told);
+  }
+}
+
+TEST_F(AcceptingTest, events_name_the_trace_and_the_upstream_gets_the_field_as_it_was) {
+  const std::string trace = "0af7651916cd43dd8448eb211c80319c", whole = "00-" + trace + "-b7ad6b7169203331-01";
+  for (const auto& value : {whole, "00-" + trace, whole + "-more"}) {
+    told_.clear();
+    Asker asker;
+    auto request = head("GET", "http://" + origin_.host() + "/");
+    request.fields.add("Traceparent", value);
+    ask(asker, std::move(request));
+    ASSERT_TRUE(finish(asker));
+    for (const auto& one : told_) EXPECT_EQ(one.trace_id, value == whole ? trace : "") << value;
+    EXPECT_THAT(origin_.notes().back(), testing::HasSubstr("\r\nTraceparent: " + value + "\r\n"));
+  }
+}
+
+TEST_F(AcceptingTest, an_answer_is_to_have_the_id_if_the_request_asks_or_the_configuration_does) {
+  for (const auto& [asks, always] : {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
+    config_.proxy.request_id = always;
+    Asker asker;
+    auto request = head("GET", "http://" + origin_.host() + "/");
+    if (asks) request.fields.add("penstock-request-ID", "mine");
+    ask(asker, std::move(request));
+    ASSERT_TRUE(finish(asker));
+    EXPECT_EQ(asker.id, asks || always ? told_.back().id : "");
+    EXPECT_EQ(origin_.notes().back().find("mine"), std::string::npos) << "our fields are not forwarded";
+  }
+}
+
 TEST_F(AcceptingTest, a_message_refused_before_it_was_whole_is_told_of) {
   dispatcher().report_refused({.why = http::Reason::head_too_large, .details = "too much"});
   ASSERT_EQ(course(), "refused");

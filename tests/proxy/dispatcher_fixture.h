@@ -21,12 +21,14 @@ namespace penstock::proxy {
 struct Told {
   EventKind kind{};
   Outcome outcome{};
-  std::string id, upstream, group, method, host, path, limited_by, error, detail, refusal;
+  std::string id, upstream, group, client, trace_id, method, host, path, limited_by, would_wait_for, error, detail,
+      refusal;
   std::size_t entry = 0, pending = 0, in_flight = 0;
   std::int64_t at = 0;
   int status = 0;
   int attempts = 0;
   std::optional<Duration> wait, flight, first_byte;
+  Duration would_wait;
   std::uint64_t bytes_in = 0, bytes_out = 0;
   std::vector<int> refusals;
   int unreadable_fields = 0;
@@ -38,10 +40,13 @@ struct Told {
         id(event.id),
         upstream(event.upstream),
         group(event.group),
+        client(event.client),
+        trace_id(event.trace_id),
         method(event.method),
         host(event.host),
         path(event.path),
         limited_by(event.limited_by),
+        would_wait_for(event.would_wait_for),
         error(event.error),
         detail(event.detail),
         refusal(event.refusal),
@@ -54,23 +59,13 @@ struct Told {
         wait(event.wait),
         flight(event.flight),
         first_byte(event.first_byte),
+        would_wait(event.would_wait),
         bytes_in(event.bytes_in),
         bytes_out(event.bytes_out),
         refusals(event.refusals.begin(), event.refusals.end()),
         unreadable_fields(event.unreadable_fields),
         waited_again(event.waited_again) {}
 };
-
-inline const char* name_of(EventKind kind) {
-  switch (kind) {
-    case EventKind::dispatch: return "dispatch";
-    case EventKind::complete: return "complete";
-    case EventKind::error: return "error";
-    case EventKind::refused: return "refused";
-    case EventKind::gone: return "gone";
-  }
-  return "?";
-}
 
 class Asker final : public ResponseSink {
  public:
@@ -79,6 +74,8 @@ class Asker final : public ResponseSink {
   Exchange* exchange = nullptr;
   PinnedPools* own = nullptr;  ///< that outlive it
   HeldBytes client;            ///< whose it is; nothing: the program's own
+  std::string address;         ///< and where it is
+  std::string id;              ///< that its answer is to have; empty: none
 
   std::vector<int> interims;
   int status = 0;
@@ -111,6 +108,9 @@ class Asker final : public ResponseSink {
   void body_wanted() override { ++wanted; }
   PinnedPools* pinned_pools() override { return own; }
   const HeldBytes& held() const override { return client; }
+  std::string_view client_name() const override { return address; }
+  void tell_id(std::string_view its_id) override { id = its_id; }
+
   std::unique_ptr<loop::Stream> hand_over(std::string&) override {
     ADD_FAILURE() << "an asker has no connection to give away";
     return nullptr;
@@ -141,16 +141,18 @@ class DispatcherTest : public testing::Test {
     verdict_.emplace(config_, own_);
     resolver_.emplace(run_.loop, config_.dns);
     pools_.emplace(run_.loop, config_, *verdict_);
-    dispatcher_.emplace(Services{.loop = run_.loop,
-                                 .resolver = *resolver_,
-                                 .connections = *pools_,
-                                 .verdict = *verdict_,
-                                 .config = config_,
-                                 .events = [this](const Event& event) { told_.emplace_back(event); },
-                                 // whatever these are by then
-                                 .make_limiter = [this](auto&... what) { return make_limiter_(what...); },
-                                 .fits_limiter = fits_limiter_,
-                                 .notices = [this](const Notice& notice) { notices_.push_back(notice.text); }});
+    dispatcher_.emplace(
+        Services{.loop = run_.loop,
+                 .resolver = *resolver_,
+                 .connections = *pools_,
+                 .verdict = *verdict_,
+                 .config = config_,
+                 .events = [this](const Event& event) { told_.emplace_back(event); },
+                 // whatever these are by then
+                 .make_limiter = [this](const auto& of, auto& events,
+                                        auto former) { return make_limiter_(of, events, std::move(former)); },
+                 .fits_limiter = fits_limiter_,
+                 .notices = [this](const Notice& notice) { notices_.push_back(notice.text); }});
     return *dispatcher_;
   }
 

@@ -65,6 +65,39 @@ TEST_F(GatewayTest, goes_to_the_base_url_of_its_upstream) {
   expect_at_rest();
 }
 
+TEST_F(GatewayTest, hides_secrets_in_whatever_is_told_and_sends_them) {
+  add("bots", base()).settings.redact = {"/bot{}/"};
+  EXPECT_THAT(wire("/@bots/bot123:ABC/getMe?x"), StartsWith("GET /bot123:ABC/getMe?x HTTP/1.1\r\n"));
+  EXPECT_THAT(wire("http://127.0.0.1:3128/%40bots//b%6ft123:ABC"), StartsWith("GET //b%6ft123:ABC HTTP/1.1\r\n"));
+  EXPECT_EQ(told_[0].path, "/bot…/getMe");
+  EXPECT_EQ(told_[1].path, "/bot…/getMe");
+  EXPECT_EQ(told_[2].path, "//b%6ft…");
+}
+
+TEST_F(GatewayTest, hides_the_secrets_of_all_where_it_finds_no_upstream) {
+  add("other", base()).settings.redact = {"/services/{}"};
+  add("bots", base()).settings.redact = {"/bot{}/"};
+  EXPECT_EQ(refusal_of("/@botz/bot123:ABC/getMe").why, http::Reason::gateway_unknown);
+  EXPECT_EQ(told_.back().path, "/@botz/bot…/getMe");
+  EXPECT_EQ(refusal_of("/@bots/../bot123:ABC/getMe").why, http::Reason::malformed);
+  EXPECT_EQ(told_.back().path, "/…");
+  dispatcher().drain([] {});
+  EXPECT_EQ(refusal_of("/@bots/bot123:ABC/getMe").why, http::Reason::draining);
+  EXPECT_EQ(told_.back().path, "/bot…/getMe");
+  for (const auto& one : told_) EXPECT_EQ((one.path + one.detail).find("123"), std::string::npos) << one.path;
+}
+
+TEST_F(GatewayTest, hides_what_a_reload_says_in_events_of_requests_under_way) {
+  config_.unmatched.redact = {"/bot{}/"};
+  Asker asker;
+  get(asker, origin_.host(), "/bot1/x");
+  config_.unmatched.redact = {"/x{}"};
+  dispatcher().change();
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_[0].path, "/bot…/x");
+  EXPECT_EQ(told_[1].path, "/bot1/x");
+}
+
 TEST_F(GatewayTest, is_entered_by_every_name_of_this_proxy) {
   add("api", base());
   for (const char* authority : {"127.0.0.1:3128", "localhost:3128", "LOCALHOST.:3128", "[::ffff:127.0.0.1]:3128",

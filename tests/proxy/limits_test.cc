@@ -64,6 +64,22 @@ class LimitsTest : public DispatcherTest {
   Record record_;
 };
 
+// ---- what people see of them -------------------------------------------------------------------------------------
+
+TEST_F(LimitsTest, are_in_the_snapshot_with_what_is_used_of_them) {
+  make_limiter_ = local_limiters(run_.loop);
+  limit(CounterConfig{.max = 9, .period = 1h});
+  Asker asker;
+  get(asker);
+  ASSERT_TRUE(finish(asker));
+  Snapshot now;
+  dispatcher().snapshot(now);
+  ASSERT_EQ(now.upstreams.size(), 1u);
+  ASSERT_EQ(now.upstreams[0].limits.size(), 1u);
+  EXPECT_EQ(now.upstreams[0].limits[0].used, 1);
+  EXPECT_EQ(now.upstreams[0].limits[0].units, 1u);
+}
+
 // ---- the limit in the way -------------------------------------------------------------------------------------------
 
 TEST_F(LimitsTest, without_a_name_are_called_by_their_kind) {

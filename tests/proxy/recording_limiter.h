@@ -3,6 +3,7 @@
 // asked for.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,7 +26,7 @@ struct Record {
     std::string group;
     flow::Time booked, left;
   };
-  std::vector<Late> late;
+  std::vector<Late> late;  ///< one for each departure that was late
   struct Learned {
     std::string group;
     flow::LimitIndex limit;
@@ -44,13 +45,15 @@ class RecordingLimiter final : public flow::Limiter {
   RecordingLimiter(std::unique_ptr<flow::Limiter> limits, Record& record)
       : limits_(std::move(limits)), record_(record) {}
 
+  /// What it remembers, for another. Only the destructor may be called afterwards.
+  std::unique_ptr<flow::Limiter> release() { return std::move(limits_); }
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
     const bool answered = limits_->ask(now, ask, booking);
     for (auto& departure : booking.departures) record_.departures.push_back(departure.at -= record_.backdated);
     return answered;
   }
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
-    record_.late.push_back({std::string(group), departure.at, at});
+    tell_late({std::string(group), departure.at, at});
     departure.at = at;
     return departure;
   }
@@ -86,15 +89,24 @@ class RecordingLimiter final : public flow::Limiter {
   }
 
  private:
-  const std::unique_ptr<flow::Limiter> limits_;
+  /// A slow machine is late twice: it takes a departure late, and then sends the bytes later than it said.
+  void tell_late(Record::Late late) {
+    const auto same = std::ranges::find_if(
+        record_.late, [&](const Record::Late& told) { return told.group == late.group && told.left == late.booked; });
+    if (same == record_.late.end()) return record_.late.push_back(std::move(late));
+    same->left = late.left;
+  }
+
+  std::unique_ptr<flow::Limiter> limits_;
   Record& record_;
 };
 
 inline MakeLimiter recording_limiters(const loop::Loop& loop, Record& record) {
-  return [make = local_limiters(loop), &record](const std::string& name, const std::vector<LimitConfig>& limits,
-                                                flow::LimiterEvents& events) {
+  return [make = local_limiters(loop), &record](const LimiterOf& of, flow::LimiterEvents& events,
+                                                std::unique_ptr<flow::Limiter> former) {
     record.events = &events;
-    return std::make_unique<RecordingLimiter>(make(name, limits, events), record);
+    auto* const recording = dynamic_cast<RecordingLimiter*>(former.get());
+    return std::make_unique<RecordingLimiter>(make(of, events, recording ? recording->release() : nullptr), record);
   };
 }
 

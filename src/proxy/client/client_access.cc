@@ -8,8 +8,8 @@
 
 namespace penstock::proxy {
 
-ClientAccess::ClientAccess(const Services& services, const access::Address& from)
-    : services_(services), from_(from), allowed_(services.verdict.client(from)) {}
+ClientAccess::ClientAccess(const Services& services, const access::Address& from, std::string name)
+    : services_(services), from_(from), name_(std::move(name)), allowed_(services.verdict.client(from)) {}
 
 void ClientAccess::reevaluate() { allowed_ = services_.verdict.client(from_); }
 

@@ -19,7 +19,8 @@ namespace penstock::proxy {
 
 class ClientAccess {
  public:
-  ClientAccess(const Services& services, const access::Address& from);
+  /// `name`: the client's address and port, for events.
+  ClientAccess(const Services& services, const access::Address& from, std::string name);
 
   /// The configuration has changed.
   void reevaluate();
@@ -31,6 +32,7 @@ class ClientAccess {
   void set_user(std::string_view user) { user_ = user; }
 
   const access::Address& from() const { return from_; }
+  const std::string& name() const { return name_; }
   /// Of the last request; empty if access.users is not set.
   const std::string& user() const { return user_; }
   bool gives_hints() const;
@@ -38,6 +40,7 @@ class ClientAccess {
  private:
   const Services& services_;
   const access::Address from_;
+  std::string name_;
   std::string user_;
   bool allowed_;
 };

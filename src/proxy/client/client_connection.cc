@@ -4,17 +4,18 @@
 
 #include <utility>
 
+#include "http/traceparent.h"
 #include "proxy/exchange/address_check.h"
 
 namespace penstock::proxy {
 
 ClientConnection::ClientConnection(ClientConnectionEvents& events, Dispatcher& dispatcher, const Services& services,
-                                   std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held)
+                                   std::unique_ptr<loop::Stream> stream, ClientAccess access, HeldBytes held)
     : events_(events),
       dispatcher_(dispatcher),
       services_(services),
       stream_(std::move(stream)),
-      access_(services, from),
+      access_(std::move(access)),
       going_on_(services.loop, [this] { go_on(); }),
       reader_(services, going_on_, *this),
       sink_(services, dispatcher, access_, reader_, std::move(held), *this),
@@ -81,7 +82,7 @@ bool ClientConnection::on_request(http::RequestHead&& head) {
     going_on_.ask();
   });
   if (!check) {
-    refuse_arrival(check.error());
+    refuse_arrival(check.error(), head.fields);
     return true;
   }
   phase_ = Authenticating{std::move(head), *std::move(check)};
@@ -96,7 +97,7 @@ void ClientConnection::on_verdict(const Authenticator::Verdict& verdict, http::R
   const auto why = verdict.error().why;
   // The credentials are those of the CONNECT: only a new CONNECT can bring others.
   if (why == http::Reason::client_denied || (outer_ && why == http::Reason::credentials)) sink_.close_behind();
-  refuse_arrival(verdict.error());
+  refuse_arrival(verdict.error(), head.fields);
 }
 
 /// Accepts the request, unless it is a CONNECT that is answered before it is dialled.
@@ -105,7 +106,7 @@ void ClientConnection::admit(http::RequestHead&& head) {
   const bool may_open = reader_.behind() == RequestReader::Behind::tunnel && !outer_;
   auto opening = may_open ? dispatcher_.opening(head, access_.gives_hints()) : std::nullopt;
   if (!opening) return accept(std::move(head), Tunnels::as_ever);
-  TakeoverReports reports(dispatcher_, services_, {access_.from(), access_.user()});
+  TakeoverReports reports(dispatcher_, services_, {access_.from(), access_.user()}, access_.name());
   if (opening->intercepted && reports.bypasses(opening->outside))
     return accept(std::move(head), Tunnels::of_intercepting_entry);
   ConnectSnifferEvents& events = *this;
@@ -119,8 +120,11 @@ void ClientConnection::accept(http::RequestHead&& head, Admission::Tunnels tunne
   if (accepted) std::get<Serving>(phase_).exchange = accepted;
 }
 
-void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
-  dispatcher_.report_refused(refusal);
+/// `request`: its fields, as far as they are known.
+void ClientConnection::refuse_arrival(const http::Refusal& refusal, const http::Fields& request) {
+  const Stranger from{.client = access_.name(), .trace = http::trace_id_of(request)};
+  const auto id = dispatcher_.report_refused(refusal, from, request);
+  if (id) sink_.tell_id({id->data(), id->size()});
   sink_.answer_refusal(refusal);
 }
 

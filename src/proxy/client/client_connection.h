@@ -41,10 +41,10 @@ class ClientConnection final : private loop::StreamEvents,
                                private ClientSinkEvents,
                                private ConnectSnifferEvents {
  public:
-  /// `from`: the client's address; if it may not use the proxy, the first request is refused. `held`: what all requests
-  /// of this client hold of caps.pendingMemory.
+  /// `access`: of the client; if it may not use the proxy, the first request is refused. `held`: what all requests of
+  /// this client hold of caps.pendingMemory.
   ClientConnection(ClientConnectionEvents& events, Dispatcher& dispatcher, const Services& services,
-                   std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held);
+                   std::unique_ptr<loop::Stream> stream, ClientAccess access, HeldBytes held);
 
   /// Closes the connection after its next answer.
   void close_after_answers() { sink_.close_after_answers(); }
@@ -105,7 +105,7 @@ class ClientConnection final : private loop::StreamEvents,
   void on_verdict(const Authenticator::Verdict& verdict, http::RequestHead&& head);
   void admit(http::RequestHead&& head);
   void accept(http::RequestHead&& head, Admission::Tunnels tunnels);
-  void refuse_arrival(const http::Refusal& refusal);
+  void refuse_arrival(const http::Refusal& refusal, const http::Fields& request = {});
   Exchange* exchange() const;
   void after_reading();
   void go_on();

@@ -7,7 +7,11 @@
 namespace penstock::proxy {
 
 namespace {
-constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
+void write_established(std::string& out, std::string_view id) {
+  out.append("HTTP/1.1 200 Connection established\r\n");
+  http::add_id_line(out, id);
+  out.append("\r\n");
+}
 }  // namespace
 
 ClientSink::ClientSink(const Services& services, const Dispatcher& dispatcher, const ClientAccess& access,
@@ -29,8 +33,13 @@ void ClientSink::begin(http::AnswerTo request) {
 
 void ClientSink::answer_connect() {
   connect_answered_ = true;
-  stream_->out().append(kEstablished);
+  write_established(stream_->out(), {});
   stream_->touch();
+}
+
+void ClientSink::tell_id(std::string_view id) {
+  answering_.id = id;
+  writer_ = http::ResponseWriter(answering_);
 }
 
 void ClientSink::answer_interim(int status, std::string_view reason, const http::Fields& fields) {
@@ -55,7 +64,7 @@ void ClientSink::answer_body(std::string_view bytes) {
 }
 
 std::unique_ptr<loop::Stream> ClientSink::hand_over(std::string& early) {
-  if (!connect_answered_) stream_->out().append(kEstablished);
+  if (!connect_answered_) write_established(stream_->out(), answering_.id);
   stream_->touch();
   return events_.give_stream(early);
 }

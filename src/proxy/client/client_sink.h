@@ -65,6 +65,8 @@ class ClientSink final : public ResponseSink {
   void body_wanted() override { reader_.body_wanted(); }
   PinnedPools* pinned_pools() override { return &pinned_pools_; }
   std::string_view user() const override { return access_.user(); }
+  std::string_view client_name() const override { return access_.name(); }
+  void tell_id(std::string_view id) override;
   const HeldBytes& held() const override { return held_; }
   bool gives_hints() const override { return access_.gives_hints(); }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;

@@ -14,7 +14,8 @@ Clients::Clients(Dispatcher& dispatcher, const Services& services)
     : dispatcher_(dispatcher), services_(services), farewell_(services.loop, [this] { leaving_.clear(); }) {}
 
 void Clients::admit(std::unique_ptr<loop::Stream> stream) {
-  const auto address = access::parse_address(stream->peer().address);
+  const auto peer = stream->peer();
+  const auto address = access::parse_address(peer.address);
   if (!address) return;  // the client has reset already: there is no peer to judge or answer
   auto slot = quota_.take(*address, services_.config.caps);
   if (!slot && makes_room(slot.error(), *address)) slot = quota_.take(*address, services_.config.caps);
@@ -23,7 +24,8 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   stream->accompany(*std::move(slot));
   ClientConnectionEvents& events = *this;
   auto connection =
-      std::make_unique<ClientConnection>(events, dispatcher_, services_, std::move(stream), *address, std::move(held));
+      std::make_unique<ClientConnection>(events, dispatcher_, services_, std::move(stream),
+                                         ClientAccess{services_, *address, to_string(peer)}, std::move(held));
   pools_.emplace(connection.get(), std::move(connection));
 }
 

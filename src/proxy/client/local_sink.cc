@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "http/grammar.h"
+#include "http/traceparent.h"
 
 namespace penstock::proxy {
 
@@ -48,7 +49,9 @@ void LocalSink::submit(loop::Loop& loop, Dispatcher& dispatcher, const std::stri
   if (!acceptable(request)) {
     const http::Refusal refusal{.why = http::Reason::malformed,
                                 .details = "the method (CONNECT has none here) or a field is not valid HTTP"};
-    dispatcher.report_refused(refusal);
+    const auto fields = head_of(request).fields;
+    const auto id = dispatcher.report_refused(refusal, {.client = {}, .trace = http::trace_id_of(fields)}, fields);
+    if (id) sink.tell_id({id->data(), id->size()});
     return sink.answer_refusal(refusal);
   }
   Exchange* exchange = dispatcher.accept(sink, head_of(request));
@@ -73,6 +76,11 @@ void LocalSink::answer_head(int status, std::string_view reason, const http::Fie
   response_.status = status;
   response_.reason = reason;
   response_.fields = copy_of(fields);
+  add_id();
+}
+
+void LocalSink::add_id() {
+  if (!id_.empty()) response_.fields.push_back({"Penstock-Request-Id", id_});
 }
 
 void LocalSink::answer_end(const http::Fields& trailers) {
@@ -92,6 +100,7 @@ void LocalSink::answer_refusal(const http::Refusal& refusal) {
     response_.fields.push_back({"Retry-After", http::retry_after_seconds(*refusal.retry_after)});
     response_.fields.push_back({"Retry-After-Ms", http::retry_after_milliseconds(*refusal.retry_after)});
   }
+  add_id();
   response_.body = refusal.details + "\n";
   finish(std::move(response_));
 }

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "loop/iteration_end.h"
 #include "loop/loop.h"
@@ -30,6 +32,7 @@ class LocalSink final : public loop::SelfOwned, private ResponseSink {
  private:
   LocalSink(loop::Loop& loop, const std::string& via, OnResponse on_response);
 
+  void tell_id(std::string_view id) override { id_ = id; }
   void answer_interim(int, std::string_view, const http::Fields&) override {}
   void answer_head(int status, std::string_view reason, const http::Fields& fields,
                    std::optional<std::uint64_t>) override;
@@ -42,10 +45,12 @@ class LocalSink final : public loop::SelfOwned, private ResponseSink {
   void answer_end(const http::Fields& trailers) override;
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;
+  void add_id();
   void finish(std::expected<Response, Error> answer);
 
   const std::string via_;
   OnResponse on_response_;
+  std::string id_;  // for Penstock-Request-Id; empty: none
   Response response_;
   std::optional<std::expected<Response, Error>> answer_;
   loop::IterationEnd finishing_;

@@ -8,8 +8,9 @@
 
 namespace penstock::proxy {
 
-TakeoverReports::TakeoverReports(Dispatcher& dispatcher, const Services& services, CertificateRejections::Client client)
-    : dispatcher_(dispatcher), services_(services), client_(std::move(client)) {}
+TakeoverReports::TakeoverReports(Dispatcher& dispatcher, const Services& services, CertificateRejections::Client client,
+                                 std::string name)
+    : dispatcher_(dispatcher), services_(services), client_(std::move(client)), name_(std::move(name)) {}
 
 bool TakeoverReports::bypasses(const http::Target& outside) const {
   if (!services_.interception->rejections.bypasses(client_, outside.host, services_.loop.now())) return false;
@@ -32,7 +33,8 @@ void TakeoverReports::rejected(const http::Target& outside, Handshake result, Ce
 }
 
 void TakeoverReports::report(const http::Target& outside, Handshake result, std::string_view details) const {
-  dispatcher_.report_handshake({.outside = outside, .result = result, .user = client_.user, .details = details});
+  dispatcher_.report_handshake(
+      {.outside = outside, .result = result, .user = client_.user, .client = name_, .details = details});
 }
 
 }  // namespace penstock::proxy

@@ -15,7 +15,9 @@ namespace penstock::proxy {
 
 class TakeoverReports {
  public:
-  TakeoverReports(Dispatcher& dispatcher, const Services& services, CertificateRejections::Client client);
+  /// `name`: the client's address and port, for events.
+  TakeoverReports(Dispatcher& dispatcher, const Services& services, CertificateRejections::Client client,
+                  std::string name);
 
   const CertificateRejections::Client& client() const { return client_; }
   /// True if the client is known to reject our certificate for the host; that is reported.
@@ -32,6 +34,7 @@ class TakeoverReports {
   Dispatcher& dispatcher_;
   const Services& services_;
   CertificateRejections::Client client_;
+  std::string name_;
 };
 
 }  // namespace penstock::proxy

@@ -8,6 +8,8 @@
 
 #include "http/forwarding.h"
 #include "http/gateway_rewrite.h"
+#include "http/traceparent.h"
+#include "proxy/dispatch/queue_view.h"
 #include "proxy/exchange/queue_refusal.h"
 
 namespace penstock::proxy {
@@ -20,6 +22,10 @@ void leave_shares(Exchange& exchange) {
   auto& shares = exchange.upstream->shares;
   shares.leave(exchange.share);
   if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
+}
+
+bool tells_id(const ProxyConfig& proxy, const http::Fields& request) {
+  return proxy.request_id || http::wants_id(request);
 }
 
 bool is_paused(const Exchange& exchange, flow::Time now) {
@@ -71,12 +77,18 @@ Dispatcher::~Dispatcher() = default;
 // Entry of a request.
 
 std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& head, bool gives_hints) const {
-  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head, gives_hints);
+  return draining_.under_way() || head.method != "CONNECT" ? std::nullopt : admission_.opening(head, gives_hints);
 }
 
 void Dispatcher::report_handshake(const HandshakeReport& what) {
   const auto entry = admission_.intercepting_entry(what.outside);
   reporter_.report_handshake(what, upstreams_.find_or_make(what.outside, entry));
+}
+
+std::optional<EventReporter::Name> Dispatcher::report_refused(const http::Refusal& refusal, const Stranger& from,
+                                                              const http::Fields& request) {
+  const auto id = reporter_.report_refused(refusal, from);
+  return tells_id(services_.config.proxy, request) ? std::optional(id) : std::nullopt;
 }
 
 Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const http::Target* outside,
@@ -86,13 +98,17 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   exchange.arrived = services_.loop.now();
   exchange.body.whole = !exchange.head.has_body();
   exchange.name = reporter_.next_name();
-  exchange.user = sink.user();
+  exchange.origin.user = sink.user();
+  exchange.origin.client = sink.client_name();
+  exchange.origin.trace = http::trace_id_of(exchange.head.fields);
+  if (tells_id(services_.config.proxy, exchange.head.fields)) sink.tell_id(exchange.id());
   exchange.number = exchanges_.add(std::move(made));
   const bool gives_hints = sink.gives_hints();
   if (!gives_hints && http::has_hints(exchange.head.fields)) ++hints_dropped_;
   const auto admitted =
       admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
+  if (exchange.may_rest()) exchange.origin.keep_client();
   exchange.weight = admitted->hints.weight;
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   return enter(exchange, admitted->hints);
@@ -136,7 +152,7 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
 }
 
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
-  if (draining_) return refusal_of_draining();
+  if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
   if (auto too_heavy = judge_weight(*exchange.upstream, exchange.weight)) return too_heavy;
   if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
@@ -193,6 +209,7 @@ void Dispatcher::on_paused(Upstream& upstream) {
 void Dispatcher::on_start(const flow::Commands::Start& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
+  const WouldWait would_wait = exchange->upstream->take(exchange->departure, exchange->group, command.departure);
   if (exchange->stage == Exchange::Stage::pending) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
@@ -202,13 +219,13 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
     leave_shares(*exchange);
     auto& totals = exchange->upstream->totals;
     ++totals.dispatched;
+    if (exchange->target.tunnel) ++totals.tunnels;
     if (exchange->target.tunnel && !exchange->upstream->settings.limits.empty()) ++totals.tunnels_past_limits;
-    reporter_.report(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
+    reporter_.report(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none, .would_wait = would_wait});
     resending_.takes_off(*exchange);
   } else if (exchange->sendings.back_since != 0) {
     resending_.takes_off_again(*exchange, command.limited_by);
   }
-  exchange->upstream->take(exchange->departure, exchange->group, command.departure);
   exchange->flight = attempts_.make(*exchange);
   exchange->sink.body_wanted();
   exchange->flight->take_off();
@@ -387,7 +404,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   const bool landing = exchange.flight != nullptr;
   exchanges_.remove(exchange.number);  // destroys its attempt too
   if (upstream) landing ? upstream->land(ticket) : upstream->cancel(ticket);
-  if (draining_) when_drained();
+  draining_.left(exchanges_.size());
 }
 
 // Request and response bodies.
@@ -415,28 +432,33 @@ void Dispatcher::resume(Exchange& exchange) {
 
 // Snapshots.
 
-void Dispatcher::snapshot(Snapshot& into) const {
-  into.draining = draining_;
+void Dispatcher::snapshot(Snapshot& into, const SnapshotExtent& extent) const {
+  into.taken_at = services_.loop.wall();
+  into.draining = draining_.under_way();
   into.hints_dropped = hints_dropped_;
   into.pending_bytes = memory_.bytes();
   into.tunnels = attempts_.tunnels().totals();
-  upstreams_.visit([&into](const Upstream& upstream) { into.upstreams.push_back(upstream.snapshot()); });
+  const auto busiest = upstreams_.busiest(extent.upstreams);
+  into.upstreams.reserve(busiest.size());
+  for (const Upstream* one : busiest) into.upstreams.push_back(one->snapshot(extent.groups));
+  into.upstreams_left_out = upstreams_.count() - busiest.size();
+}
+
+std::optional<UpstreamDetails> Dispatcher::details(std::string_view upstream) {
+  const Upstream* const known = upstreams_.find(upstream);
+  if (!known) return std::nullopt;
+  return details_of(*known, exchanges_, reporter_, services_.loop.now());
 }
 
 // Draining and stopping.
 
 void Dispatcher::drain(std::move_only_function<void()> when_empty) {
-  draining_ = true;
-  when_empty_ = std::move(when_empty);
-  when_drained();
-}
-
-void Dispatcher::when_drained() {
-  if (exchanges_.size() == 0 && when_empty_) std::exchange(when_empty_, nullptr)();
+  draining_.begin(std::move(when_empty));
+  draining_.left(exchanges_.size());
 }
 
 void Dispatcher::end_all() {
-  draining_ = true;
+  draining_.begin();
   const auto stopped = refusal_of_draining();
   const auto all = exchanges_.ids();
   // What waits for a slot goes first, lest one that becomes free starts it.

@@ -15,6 +15,7 @@
 #include "penstock/snapshot.h"
 #include "proxy/dispatch/admission.h"
 #include "proxy/dispatch/attempt_factory.h"
+#include "proxy/dispatch/draining.h"
 #include "proxy/dispatch/event_reporter.h"
 #include "proxy/dispatch/resending.h"
 #include "proxy/dispatch/upstreams.h"
@@ -38,8 +39,10 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
                    Admission::Tunnels tunnels = Admission::Tunnels::as_ever);
   /// For a CONNECT that is to be answered at once, because each request in it is limited. Nullopt: accept() it.
   std::optional<Admission::Opening> opening(const http::RequestHead& head, bool gives_hints) const;
-  /// Emits the event of a request that was refused before it became an exchange.
-  void report_refused(const http::Refusal& refusal) { reporter_.report_refused(refusal); }
+  /// Emits the event of a request that was refused before it became an exchange. Returns its id if the answer is to
+  /// have it. `request`: its fields, as far as they are known.
+  std::optional<EventReporter::Name> report_refused(const http::Refusal& refusal, const Stranger& from = {},
+                                                    const http::Fields& request = {});
   /// Counts the result of a TLS takeover, and emits an event if it failed.
   void report_handshake(const HandshakeReport& what);
 
@@ -71,8 +74,10 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   /// Refuses pending exchanges and breaks off those in flight.
   void end_all();
 
-  bool draining() const { return draining_; }
-  void snapshot(Snapshot& into) const;
+  bool draining() const { return draining_.under_way(); }
+  void snapshot(Snapshot& into, const SnapshotExtent& extent = {}) const;
+  /// The requests that wait at the upstream of that name; nullopt: there is none.
+  std::optional<UpstreamDetails> details(std::string_view upstream);
 
  private:
   void completed(Exchange& exchange, const AttemptResult& result) override;
@@ -97,7 +102,6 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
 
   void give_last_answer(Exchange& exchange, const http::Refusal& otherwise);
   void end(Exchange& exchange, const Ending& ending);
-  void when_drained();
 
   Services services_;
   Admission admission_;
@@ -108,8 +112,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   Resending resending_;
   ExchangeTable exchanges_;  // their attempts use all that is above
   std::uint64_t hints_dropped_ = 0;
-  bool draining_ = false;
-  std::move_only_function<void()> when_empty_;
+  Draining draining_;
 };
 
 }  // namespace penstock::proxy

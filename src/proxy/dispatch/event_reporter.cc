@@ -4,6 +4,9 @@
 
 #include <random>
 #include <utility>
+#include <vector>
+
+#include "http/redaction.h"
 
 namespace penstock::proxy {
 
@@ -44,6 +47,12 @@ void count(Totals& totals, Outcome outcome) {
     case Outcome::refused: ++totals.refused; break;
   }
 }
+
+/// `10.0.0.7` of `10.0.0.7:41234`, `::1` of `[::1]:41234`.
+std::string_view without_port(std::string_view client) {
+  if (client.starts_with('[')) return client.substr(1, client.find(']') - 1);
+  return client.substr(0, client.find(':'));
+}
 }  // namespace
 
 EventReporter::EventReporter(const Services& services)
@@ -68,20 +77,46 @@ void EventReporter::report(const Exchange& exchange, const Ending& ending) {
   event.first_byte = ending.result.first_byte;
   event.bytes_in = ending.result.bytes_in;
   event.bytes_out = ending.result.bytes_out;
+  event.would_wait = ending.would_wait.wait;
+  event.would_wait_for = ending.would_wait.limit;
   event.sni = ending.result.sni;
   event.alpn = ending.result.alpn;
   event.tunnel = event.tunnel || ending.result.tunnel;
   services_.events(event);
-  if (exchange.upstream) count(exchange.upstream->totals, ending.outcome);
+  if (!exchange.upstream) return;
+  count(exchange.upstream->totals, ending.outcome);
+  exchange.upstream->last_minute.record(event);
 }
 
-Event EventReporter::describe(const Exchange& exchange, EventKind kind) const {
+std::string_view EventReporter::shown_client(std::string_view client) const {
+  switch (services_.config.log.client) {
+    case LogClient::address: return without_port(client);
+    case LogClient::full: return client;
+    case LogClient::off: break;
+  }
+  return {};
+}
+
+/// Of a request that has found no upstream nobody knows whose secrets its path has: those of all are hidden.
+std::string_view EventReporter::shown_path_of(const Exchange& exchange) {
+  const auto path = exchange.target.path();
+  if (exchange.upstream) return http::shown_path(path, exchange.upstream->settings.redact, room_);
+  const auto& config = services_.config;
+  std::vector<std::string> all = config.unmatched.redact;
+  for (const auto& upstream : config.upstreams)
+    all.insert(all.end(), upstream.settings.redact.begin(), upstream.settings.redact.end());
+  return http::shown_path(path, all, room_);
+}
+
+Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
   Event event{.kind = kind, .wall = services_.loop.wall(), .at = services_.loop.now()};
   event.id = exchange.id();
-  event.user = exchange.user;
+  event.user = exchange.origin.user;
+  event.client = shown_client(exchange.origin.client);
+  event.trace_id = exchange.origin.trace;
   event.method = exchange.head.method;
   event.host = exchange.target.host;
-  event.path = exchange.target.path();
+  event.path = shown_path_of(exchange);
   event.tunnel = exchange.target.tunnel;
   event.upgrade = exchange.head.upgrade;
   event.weight = exchange.weight;
@@ -112,14 +147,16 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) const {
   return event;
 }
 
-void EventReporter::report_refused(const http::Refusal& why_not) {
+EventReporter::Name EventReporter::report_refused(const http::Refusal& why_not, const Stranger& from) {
   const auto wording = http::wording(why_not.why);
   Event event{.kind = EventKind::refused, .outcome = Outcome::refused};
   event.status = why_not.status_code();
   event.error = wording.token;
   event.detail = why_not.details;
   event.refusal = wording.kind;
-  emit_nameless(event);
+  event.client = shown_client(from.client);
+  event.trace_id = from.trace;
+  return emit_nameless(event);
 }
 
 /// The CONNECT has no outcome yet: either the client left, or we refused and closed.
@@ -133,6 +170,7 @@ void EventReporter::report_handshake(const HandshakeReport& what, Upstream& upst
   event.entry = upstream.entry;
   event.upstream = upstream.name;
   event.user = what.user;
+  event.client = shown_client(what.client);
   event.method = "CONNECT";
   event.host = what.outside.host;
   event.tunnel = true;
@@ -142,15 +180,18 @@ void EventReporter::report_handshake(const HandshakeReport& what, Upstream& upst
   event.detail = what.details;
   if (ours) event.refusal = wording.kind;
   count(upstream.totals, event.outcome);
+  event.at = services_.loop.now();
+  upstream.last_minute.record(event);
   emit_nameless(event);
 }
 
-void EventReporter::emit_nameless(Event event) {
+EventReporter::Name EventReporter::emit_nameless(Event event) {
   const auto name = next_name();
   event.wall = services_.loop.wall();
   event.at = services_.loop.now();
   event.id = {name.data(), name.size()};
   services_.events(event);
+  return name;
 }
 
 }  // namespace penstock::proxy

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "http/refusal.h"
@@ -23,7 +24,14 @@ struct HandshakeReport {
   const http::Target& outside;
   Handshake result;
   std::string_view user;
+  std::string_view client;  ///< as ResponseSink::client_name()
   std::string_view details;
+};
+
+/// Where a request came from that was refused before it became an exchange.
+struct Stranger {
+  std::string_view client = {};  ///< as ResponseSink::client_name()
+  std::string_view trace = {};   ///< the trace-id of its traceparent
 };
 
 /// How an exchange ends; or that it is dispatched.
@@ -33,6 +41,7 @@ struct Ending {
   int status = 0;
   std::string_view error, detail, refusal;
   AttemptResult result = {};  ///< of the attempt, if there was one
+  WouldWait would_wait = {};  ///< of a dispatch
 };
 
 class EventReporter {
@@ -45,17 +54,23 @@ class EventReporter {
 
   /// To be called before the scheduler is told, and before the attempt is destroyed.
   void report(const Exchange& exchange, const Ending& ending);
-  /// A request was refused before it became an exchange.
-  void report_refused(const http::Refusal& why_not);
+  /// A request was refused before it became an exchange. Returns the id of the event.
+  Name report_refused(const http::Refusal& why_not, const Stranger& from);
   /// Counts the result of a TLS takeover, and emits an event if it failed.
   void report_handshake(const HandshakeReport& what, Upstream& upstream);
 
+  /// What an event of that kind would say of it now. Its views are valid until the next call, or until the exchange
+  /// changes.
+  Event describe(const Exchange& exchange, EventKind kind);
+
  private:
-  Event describe(const Exchange& exchange, EventKind kind) const;
-  void emit_nameless(Event event);
+  std::string_view shown_path_of(const Exchange& exchange);
+  std::string_view shown_client(std::string_view client) const;
+  Name emit_nameless(Event event);
 
   const Services& services_;
   std::uint64_t serial_;
+  std::string room_;  // of a path that is not shown as it is
 };
 
 }  // namespace penstock::proxy

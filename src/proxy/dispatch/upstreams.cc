@@ -3,9 +3,11 @@
 #include "proxy/dispatch/upstreams.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace penstock::proxy {
@@ -51,6 +53,26 @@ Upstream* Upstreams::find(std::string_view name) const {
   return others_ && others_->name == name ? others_.get() : nullptr;
 }
 
+std::vector<const Upstream*> Upstreams::busiest(std::size_t most) const {
+  std::vector<const Upstream*> all;
+  visit([&](const Upstream& upstream) { all.push_back(&upstream); });
+  if (all.size() <= most) return all;
+  using Ranked = std::pair<std::tuple<std::size_t, flow::Time, bool>, std::size_t>;  // and its place in `all`
+  std::vector<Ranked> ranked;
+  ranked.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& scheduler = all[i]->scheduler();
+    ranked.push_back({{scheduler.pending() + scheduler.in_flight(), all[i]->last_used(), all[i]->entry != 0}, i});
+  }
+  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(most), std::greater{}, &Ranked::first);
+  ranked.resize(most);
+  std::ranges::sort(ranked, {}, &Ranked::second);
+  std::vector<const Upstream*> chosen;
+  chosen.reserve(most);
+  for (const auto& [rank, place] : ranked) chosen.push_back(all[place]);
+  return chosen;
+}
+
 Upstream& Upstreams::others() {
   if (!others_) others_ = make(kOthers, 0, services_.config.unmatched);
   if (!std::exchange(others_told_, true)) {
@@ -92,7 +114,9 @@ void Upstreams::change(flow::Time now) {
     if (named_.back()) named_.back()->change(now, upstream.settings);
   }
   for (auto& gone : before) {
-    if (gone) retired_.push_back(std::move(gone));
+    if (!gone) continue;
+    gone->change(now, gone->settings, true);
+    retired_.push_back(std::move(gone));
   }
   make_missing();
   for (const auto& [authority, upstream] : unmatched_) upstream->change(now, services_.config.unmatched);

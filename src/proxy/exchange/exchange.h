@@ -53,6 +53,17 @@ class BodyBuffer {
   bool dropped_ = false;
 };
 
+/// Where a request comes from, for its events.
+struct Origin {
+  std::string user;         ///< the authenticated user of the sink
+  std::string_view client;  ///< of the sink, or in `client_room`
+  std::string client_room;  ///< of what may outlive the sink: a tunnel
+  std::string_view trace;   ///< the trace-id of its traceparent, in the exchange's head; empty: none
+
+  /// The sink may go before the exchange ends.
+  void keep_client() { client = client_room = client; }
+};
+
 struct Exchange {
   enum class Stage : std::uint8_t { pending, in_flight };
 
@@ -70,8 +81,8 @@ struct Exchange {
   Upstream* upstream = nullptr;
   std::string group;        ///< empty: the upstream has no groups
   std::string group_label;  ///< the group's name as people may see it
-  std::string user;         ///< the authenticated user of the sink
-  int weight = 1;           ///< units that it costs in each limit
+  Origin origin;
+  int weight = 1;  ///< units that it costs in each limit
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
   TakenDeparture departure;                      ///< its current or last one

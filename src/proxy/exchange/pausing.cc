@@ -24,7 +24,7 @@ Pausing::Pausing(const Services& services, std::string_view upstream, const Upst
       settings_(settings),
       scheduler_(scheduler),
       limiter_(limiter),
-      hash_(group_hash(services, upstream)),
+      hash_(group_hash(services, upstream, settings)),
       learning_(services, upstream, settings, limiter) {}
 
 /// A time that is past says no more than none. A 503 without a time is a failure of the request that drew it: others
@@ -86,20 +86,20 @@ Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& ans
     const flow::Time until = scheduler_.pause(now, scope, length, most, answer.ticket);
     if (auto* others = limiter_->pauses_shared()) others->tell(scope, until - now);
     of_credentials_.extend(now, scope, until);
-    note(until, status);
+    note(until, status, {});
     return known ? Found::something : Found::paused_scope;
   }
   const std::string_view group = whole ? std::string_view{} : answer.group;
   const flow::Time until = scheduler_.pause(now, group, length, most, answer.ticket);
   limiter_->pause(now, group, until);
   pauses_.extend(now, group, until);
-  note(until, status);
+  note(until, status, group);
   return Found::something;
 }
 
 /// An answer that asks for less than an earlier one, or for another pause that ends sooner, is not the one to show.
-void Pausing::note(flow::Time until, int status) {
-  if (until > last_.until) last_ = {.until = until, .status = status};
+void Pausing::note(flow::Time until, int status, std::string_view group) {
+  if (until > last_.until) last_ = {.until = until, .status = status, .group = std::string(group)};
 }
 
 Pausing::Found Pausing::hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
@@ -124,6 +124,7 @@ bool Pausing::shorten_here(flow::Time now, flow::Time latest, flow::Commands& co
 }
 
 void Pausing::change(flow::Time now, const UpstreamSettings& before, flow::Commands& commands) {
+  hash_ = group_hash(services_, upstream_, settings_);
   const bool forbids = settings_.obey == Obey::off && before.obey != Obey::off;
   if (!forbids && settings_.max_pause >= before.max_pause) return;
   const flow::Time latest = forbids ? now : now + settings_.max_pause.count();
@@ -150,11 +151,24 @@ std::string Pausing::lane_of(const http::Fields& request, const std::string& gro
 }
 
 std::optional<PauseSnapshot> Pausing::longest(flow::Time now) const {
-  const flow::Time of_all = std::max(scheduler_.gates().until({}), pauses_.until({}));
+  const flow::Gates& gates = scheduler_.gates();
+  const flow::Time of_all = std::max(gates.until({}), pauses_.until({}));
   const flow::Time latest = std::max(last_.until, of_all);
-  if (latest <= now) return std::nullopt;
   const bool asked_here = last_.until == latest;
-  return PauseSnapshot{.status = asked_here ? last_.status : 0, .left = Duration{latest - now}, .of_all = of_all > now};
+  const int status = asked_here ? last_.status : 0;
+  if (latest > now) {
+    const bool all = of_all > now;
+    return PauseSnapshot{.status = status,
+                         .left = Duration{latest - now},
+                         .of_all = all,
+                         .group = asked_here && !all ? last_.group : ""};
+  }
+  const auto probed = gates.probed(now);
+  if (!probed) return std::nullopt;
+  return PauseSnapshot{.status = status,
+                       .of_all = probed->empty(),
+                       .group = by_credentials() ? "" : std::string(*probed),
+                       .probing = true};
 }
 
 /// Scopes of credentials are no groups of the limiter.

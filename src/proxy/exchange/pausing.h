@@ -69,7 +69,7 @@ class Pausing {
   /// There is a new limiter: it is told of the pauses that last.
   void tell_limiter(flow::Time now) const;
   std::size_t count(flow::Time now) const { return pauses_.count(now) + of_credentials_.count(now); }
-  /// The pause that ends last, if any lasts.
+  /// The pause that ends last; or one that is over and is being probed.
   std::optional<PauseSnapshot> longest(flow::Time now) const;
 
  private:
@@ -77,7 +77,7 @@ class Pausing {
   void await_judgement(const Answer& answer);
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
-  void note(flow::Time until, int status);
+  void note(flow::Time until, int status, std::string_view group);
   bool shorten_here(flow::Time now, flow::Time latest, flow::Commands& commands);
   std::string scope_of(const http::Fields& request) const;
   bool has_room_for(flow::Time now, std::string_view scope) const;
@@ -88,11 +88,12 @@ class Pausing {
   const UpstreamSettings& settings_;
   flow::Scheduler& scheduler_;
   const std::unique_ptr<flow::Limiter>& limiter_;
-  const flow::GroupHash hash_;
+  flow::GroupHash hash_;
   flow::Pauses pauses_, of_credentials_;  // that this process was asked for
   struct Last {
     flow::Time until = 0;
-    int status = 0;  // of the answer that asked for it
+    int status = 0;     // of the answer that asked for it
+    std::string group;  // empty: of all, or of requests with the same credentials
   };
   Last last_;  // of these, the one that ends last
   SpentWords spent_;

@@ -40,6 +40,13 @@ class ResponseSink {
   /// The authenticated user; empty: none.
   virtual std::string_view user() const { return {}; }
 
+  /// The client's address and port, as `10.0.0.7:41234`; valid as long as the exchange. Empty: a caller in this
+  /// process.
+  virtual std::string_view client_name() const { return {}; }
+
+  /// The answer is to carry this id, which is valid as long as the exchange, in `Penstock-Request-Id`.
+  virtual void tell_id(std::string_view) {}
+
   /// Counts what the sink's client holds of caps.pendingMemory. Null: only the total of all clients counts.
   virtual const HeldBytes& held() const {
     static const HeldBytes none;

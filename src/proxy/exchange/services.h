@@ -20,13 +20,21 @@
 
 namespace penstock::proxy {
 
-/// Makes the limiter of one upstream; all processes know the upstream by `name`. `limits` must stay valid until the
-/// limiter's next change, or its end; `events` until its end.
-using MakeLimiter = std::function<std::unique_ptr<flow::Limiter>(
-    const std::string& name, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)>;
+/// What a limiter is for.
+struct LimiterOf {
+  const std::string& upstream;             ///< all processes know it by this name
+  const UpstreamSettings& settings;        ///< in force
+  const std::vector<LimitConfig>& limits;  ///< of these settings
+};
 
-/// Whether a limiter for the limits `before` can change to those of `after`; otherwise it is replaced.
-using FitsLimiter = std::function<bool(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& after)>;
+/// Makes the limiter of one upstream. `of.limits` must stay valid until the limiter's next change, or its end; `events`
+/// until its end. It takes the place of `former`, if there is one, and goes on from what that remembers: departures
+/// that it granted count.
+using MakeLimiter = std::function<std::unique_ptr<flow::Limiter>(const LimiterOf& of, flow::LimiterEvents& events,
+                                                                 std::unique_ptr<flow::Limiter> former)>;
+
+/// Whether this limiter can change to these limits; otherwise it is replaced.
+using FitsLimiter = std::function<bool(const flow::Limiter& limiter, const LimiterOf& of)>;
 
 class Authenticator;
 class InterceptionService;
@@ -41,14 +49,15 @@ struct Services {
   MakeLimiter make_limiter;
   FitsLimiter fits_limiter = {};           ///< empty: any limiter can
   Authenticator* authenticator = nullptr;  ///< null: all clients are let in
-  const base::SipKey* labels = nullptr;    ///< see Grouping; the key may change
+  const base::SipKey* labels = nullptr;    ///< see Grouping; the key may change. Not used where Redis has a secret
   NoticeSink notices = [](const Notice&) {};
   InterceptionService* interception = nullptr;  ///< null: CONNECTs are tunnels, whatever `https` says
 };
 
 /// How the upstream's groups, and owners of credentials, are called in every process.
-inline flow::GroupHash group_hash(const Services& services, std::string_view upstream) {
-  const auto& redis = services.config.redis;
+inline flow::GroupHash group_hash(const Services& services, std::string_view upstream,
+                                  const UpstreamSettings& settings) {
+  const auto* const redis = redis_of(services.config, settings);
   return redis ? flow::GroupHash(redis->prefix, upstream, redis->secret) : flow::GroupHash("", upstream);
 }
 

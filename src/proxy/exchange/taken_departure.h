@@ -41,8 +41,8 @@ class TakenDeparture {
   void renumber(std::span<const flow::LimitIndex> moved) {
     if (!moved.empty()) departure_.limited_by = flow::renumbered(departure_.limited_by, moved);
   }
-  /// The limiter was replaced: the departure counts in no limit of the new one.
-  void disown() { departure_.epoch = flow::kNoEpoch; }
+  /// The limiter was replaced.
+  void hand_over(bool knows_it) { flow::hand_over(departure_, knows_it); }
 
  private:
   flow::Departure departure_;

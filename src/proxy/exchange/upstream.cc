@@ -7,20 +7,28 @@
 
 #include "flow/limit_remap.h"
 #include "flow/probing.h"
+#include "proxy/exchange/upstream_view.h"
 
 namespace penstock::proxy {
+
+namespace {
+UpstreamSettings with_limits(UpstreamSettings settings, std::vector<LimitConfig> limits) {
+  settings.limits = std::move(limits);
+  return settings;
+}
+}  // namespace
 
 Upstream::Upstream(const Services& services, std::string its_name, std::size_t its_entry,
                    const UpstreamSettings& its_settings, UpstreamEvents& events)
     : name(std::move(its_name)),
       entry(its_entry),
-      settings(its_settings),
+      settings(with_limits(its_settings, limits_that_hold(its_settings.limits))),
       connections(services.connections.of(settings.tls)),
       reach(services.loop, name, settings.breaker, scheduler_),
       services_(services),
       events_(events),
-      limits_(std::make_unique<const std::vector<LimitConfig>>(settings.limits)),
-      limiter_(services.make_limiter(name, *limits_, *this)),
+      limits_(services.loop, settings.limits, limits_in_shadow(its_settings.limits)),
+      limiter_(services.make_limiter({name, settings, limits_.configured()}, *this, nullptr)),
       scheduler_(scheduler_settings(), *limiter_),
       pausing_(services, name, settings, scheduler_, limiter_),
       late_(services.loop, limiter_, settings.limits),
@@ -126,24 +134,35 @@ void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size
 
 // What is shown.
 
-UpstreamSnapshot Upstream::snapshot() const {
+UpstreamSnapshot Upstream::snapshot(bool with_groups) const {
   const flow::Time now = services_.loop.now();
   const auto tunnels = scheduler_.tunnels();
-  return {.name = name,
-          .entry = entry,
-          .pending = scheduler_.pending(),
-          .in_flight = scheduler_.in_flight(),
-          .max_concurrent = settings.max_concurrent,
-          .busy_tunnels = tunnels.busy,
-          .resting_tunnels = tunnels.resting,
-          .max_tunnels = tunnels_of(settings),
-          .oldest_wait = Duration{scheduler_.oldest_wait(now)},
-          .pauses = pausing_.count(now),
-          .pause = pausing_.longest(now),
-          .unreachable = reach.lost(),
-          .next_try = Duration{std::max<flow::Time>(scheduler_.gates().until({}) - now, 0)},
-          .totals = totals,
-          .handshakes = handshakes};
+  UpstreamSnapshot shown{.name = name,
+                         .entry = entry,
+                         .pending = scheduler_.pending(),
+                         .in_flight = scheduler_.in_flight(),
+                         .max_concurrent = settings.max_concurrent,
+                         .max_pending = settings.queue.max_pending,
+                         .busy_tunnels = tunnels.busy,
+                         .resting_tunnels = tunnels.resting,
+                         .max_tunnels = tunnels_of(settings),
+                         .oldest_wait = Duration{scheduler_.forecast().oldest_wait(now)},
+                         .pauses = pausing_.count(now),
+                         .pause = reach.lost() ? std::nullopt : pausing_.longest(now),
+                         .unreachable = reach.lost(),
+                         .next_try = Duration{std::max<flow::Time>(scheduler_.gates().until({}) - now, 0)},
+                         .head = head_of(scheduler_, now, [this](auto limit) { return limit_name(limit); }),
+                         .limits = limits_.limits(now, limiter_->reader()),
+                         .groups = {},
+                         .last_minute = last_minute.at(now),
+                         .tunnels_only = totals.tunnels > 0 && totals.tunnels == totals.dispatched,
+                         .totals = totals,
+                         .handshakes = handshakes};
+  if (grouping_ && with_groups) shown.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
+  if (shown.pause && grouping_ && !shown.pause->group.empty())
+    shown.pause->group = grouping_->label(shown.pause->group);
+  for (GroupSnapshot& group : shown.groups) group.name = grouping_->label(group.name);  // which people may see
+  return shown;
 }
 
 std::string_view Upstream::limit_name(flow::LimitIndex index) const {
@@ -165,7 +184,11 @@ flow::Time Upstream::lateness(flow::LimitIndex limit, flow::Time now) const {
 
 void Upstream::group() {
   grouping_.reset();
-  if (settings.group) grouping_.emplace(*settings.group, group_hash(services_, name), services_.labels);
+  if (!settings.group) return;
+  const auto* const redis = redis_of(services_.config, settings);
+  const bool by_secret = redis && !redis->secret.empty();  // which hides them well enough
+  grouping_.emplace(*settings.group, group_hash(services_, name, settings), by_secret ? nullptr : services_.labels,
+                    settings.redact);
 }
 
 std::string Upstream::group_of(const http::Target& target, const http::Fields& fields) {
@@ -182,29 +205,35 @@ std::string Upstream::group_of(const http::Target& target, const http::Fields& f
   return std::string(kOtherGroups);
 }
 
-void Upstream::change(flow::Time now, const UpstreamSettings& its_settings) {
-  connections = services_.connections.of(its_settings.tls);
-  if (its_settings == settings) return;
-  const auto before = std::exchange(settings, its_settings);
+void Upstream::change(flow::Time now, const UpstreamSettings& its_settings, bool is_gone) {
+  if (!is_gone) {
+    connections = services_.connections.of(its_settings.tls);
+    limits_.change_shadow(now, limits_in_shadow(its_settings.limits));
+  }
+  auto new_settings = with_limits(its_settings, limits_that_hold(its_settings.limits));
+  const LimiterOf of{name, new_settings, new_settings.limits};
+  const bool fits = !services_.fits_limiter || services_.fits_limiter(*limiter_, of);
+  if (fits && new_settings == settings) return;
+  const auto before = std::exchange(settings, std::move(new_settings));
   group();
-  change_limiter(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits));
-  scheduler_.change(now, scheduler_settings(), moved_, commands_);
+  change_limiter(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits), fits);
+  scheduler_.change(now, scheduler_settings(), last_change_.moved, commands_);
   late_.change(now, settings.limits);
   pausing_.change(now, before, commands_);
 }
 
-void Upstream::change_limiter(flow::Time now, Limits its_limits) {
-  moved_ = flow::limit_remap(*limits_, *its_limits);
-  other_limiter_ = services_.fits_limiter && !services_.fits_limiter(*limits_, *its_limits);
-  if (other_limiter_) {
-    limiter_.reset();  // first, because both have the same name
-    limiter_ = services_.make_limiter(name, *its_limits, *this);
-    scheduler_.replace(*limiter_);
+void Upstream::change_limiter(flow::Time now, LimitView::Limits its_limits, bool fits) {
+  const auto& before = limits_.configured();
+  last_change_.moved = flow::limit_remap(before, *its_limits);
+  last_change_.other_limiter = !fits;
+  if (!fits) {
+    limiter_ = services_.make_limiter({name, settings, *its_limits}, *this, std::move(limiter_));
+    scheduler_.replace(*limiter_, true);
     pausing_.tell_limiter(now);
   } else {
     limiter_->change(now, *its_limits);
   }
-  limits_ = std::move(its_limits);
+  limits_.change(std::move(its_limits), last_change_.moved);
 }
 
 void Upstream::observe(const Pausing::Answer& answer) {
@@ -219,14 +248,14 @@ void Upstream::sort(flow::Ticket ticket, const http::Fields& request, const std:
 }
 
 void Upstream::renumber(flow::LimitIndex& limited_by, TakenDeparture& departure) const {
-  if (other_limiter_) departure.disown();
-  departure.renumber(moved_);
-  if (!moved_.empty()) limited_by = flow::renumbered(limited_by, moved_);
+  if (last_change_.other_limiter) departure.hand_over(true);
+  departure.renumber(last_change_.moved);
+  if (!last_change_.moved.empty()) limited_by = flow::renumbered(limited_by, last_change_.moved);
 }
 
 void Upstream::renumbered() {
-  moved_.clear();
-  other_limiter_ = false;
+  last_change_.moved.clear();
+  last_change_.other_limiter = false;
   carry_out();
 }
 

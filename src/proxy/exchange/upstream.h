@@ -18,7 +18,9 @@
 #include "loop/timer.h"
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
+#include "proxy/exchange/last_minute.h"
 #include "proxy/exchange/late_watch.h"
+#include "proxy/exchange/limit_view.h"
 #include "proxy/exchange/pausing.h"
 #include "proxy/exchange/queue_shares.h"
 #include "proxy/exchange/reach.h"
@@ -76,9 +78,10 @@ class Upstream final : public flow::LimiterEvents {
   /// The client of this tunnel will ask nothing more.
   void mark_spare(flow::Ticket ticket);
 
-  /// A request of `group` takes off with this departure.
-  void take(TakenDeparture& taken, std::string_view group, const flow::Departure& departure) {
+  /// A request of `group` takes off with this departure. Returns for how long limits in shadow mode would have held it.
+  WouldWait take(TakenDeparture& taken, std::string_view group, const flow::Departure& departure) {
     late_.take(taken, group, departure);
+    return limits_.departed(group, departure.weight, settings.queue.max_wait);
   }
   /// Its bytes have left.
   void left(flow::Ticket ticket, TakenDeparture& taken, std::string_view group, flow::Time now) {
@@ -101,7 +104,8 @@ class Upstream final : public flow::LimiterEvents {
 
   /// Applies new settings, and the pool that the services have for them. Afterwards call renumber() for each of the
   /// upstream's exchanges, then renumbered().
-  void change(flow::Time now, const UpstreamSettings& its_settings);
+  /// `is_gone`: the file has it no longer, and these are its own; its limiter may have to go through another Redis.
+  void change(flow::Time now, const UpstreamSettings& its_settings, bool is_gone = false);
   /// Adapts limit numbers and epoch to the last change, which may have renumbered the limits.
   void renumber(flow::LimitIndex& limited_by, TakenDeparture& departure) const;
   /// Later exchanges have the new numbers. Carries out what the change has decided.
@@ -117,10 +121,10 @@ class Upstream final : public flow::LimiterEvents {
   bool at_rest() const { return flow::idle(scheduler_) && !carrying_out_; }
   /// A new upstream would have the same limits and pauses.
   bool forgettable(flow::Time now) const {
-    return at_rest() && limiter_->forgettable(now) && !scheduler_.gates().any_closed(now);
+    return at_rest() && limiter_->forgettable(now) && !scheduler_.gates().any_closed(now) && limits_.forgettable(now);
   }
   flow::Time last_used() const { return last_used_; }
-  UpstreamSnapshot snapshot() const;
+  UpstreamSnapshot snapshot(bool with_groups = true) const;
 
   /// A limit's name for people; empty: no limit.
   std::string_view limit_name(flow::LimitIndex index) const;
@@ -133,13 +137,14 @@ class Upstream final : public flow::LimiterEvents {
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
-  const std::string name;   ///< the entry's name, or host:port
-  const std::size_t entry;  ///< as in Event
-  UpstreamSettings settings;
+  const std::string name;           ///< the entry's name, or host:port
+  const std::size_t entry;          ///< as in Event
+  UpstreamSettings settings;        ///< without limits in shadow mode, of which only people know
   UpstreamPools::Pool connections;  ///< the pool that all clients share
   QueueShares shares;               ///< used if there are no groups
   Totals totals;
   HandshakeTotals handshakes;
+  LastMinuteCounts last_minute;
   RetryBudget retries;
   Reach reach;
 
@@ -149,13 +154,12 @@ class Upstream final : public flow::LimiterEvents {
   void carry_out();
   void group();
   flow::Settings scheduler_settings() const;
-  using Limits = std::unique_ptr<const std::vector<LimitConfig>>;
-  void change_limiter(flow::Time now, Limits its_limits);
+  void change_limiter(flow::Time now, LimitView::Limits its_limits, bool fits);
 
   const Services& services_;
   UpstreamEvents& events_;
   std::optional<Grouping> grouping_;
-  Limits limits_;  // the settings' limits; the limiter refers to this copy
+  LimitView limits_;  // has the settings' limits; the limiter refers to this copy
   std::unique_ptr<flow::Limiter> limiter_;
   flow::Scheduler scheduler_;
   Pausing pausing_;
@@ -163,8 +167,11 @@ class Upstream final : public flow::LimiterEvents {
   flow::Commands commands_, carried_out_;
   bool carrying_out_ = false;
   flow::Time last_used_ = 0;
-  std::vector<flow::LimitIndex> moved_;  // limit remap of the last change; empty: none moved
-  bool other_limiter_ = false;           // the last change replaced the limiter
+  struct LastChange {
+    std::vector<flow::LimitIndex> moved;  // limit remap; empty: none moved
+    bool other_limiter = false;           // it replaced the limiter
+  };
+  LastChange last_change_;
   bool others_told_ = false;
   loop::Timer wake_;
 };

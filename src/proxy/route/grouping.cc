@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "http/redaction.h"
+
 namespace penstock::proxy {
 
 namespace {
@@ -35,8 +37,13 @@ std::optional<std::string_view> Grouping::Segment::fit(std::string_view text) co
   return text.substr(before.size(), text.size() - fixed);
 }
 
-Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels)
-    : by_(rule.by), header_(rule.by == GroupRule::By::header ? rule.pattern : ""), hash_(hash), labels_(labels) {
+Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels,
+                   std::span<const std::string> secret)
+    : by_(rule.by),
+      header_(rule.by == GroupRule::By::header ? rule.pattern : ""),
+      hash_(hash),
+      labels_(labels),
+      secret_(secret) {
   std::string_view rest = by_ == GroupRule::By::path ? rule.pattern : std::string_view();
   while (!rest.empty()) segments_.emplace_back(cut_segment(rest));
   named_ = std::count_if(segments_.begin(), segments_.end(),
@@ -46,7 +53,8 @@ Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipK
 std::string_view Grouping::name(const http::Target& target, const http::Fields& fields, std::string& room) const {
   room.clear();
   switch (by_) {
-    case GroupRule::By::path: return shortened(by_path(target.path(), room), room);
+    case GroupRule::By::path:
+      return shortened(secret_.empty() ? by_path(target.path(), room) : by_secret_path(target.path(), room), room);
     case GroupRule::By::header: return shortened(target.tunnel ? "" : fields.find(header_).value_or(""), room);
     case GroupRule::By::host: return shortened(target.host, room);
   }
@@ -64,6 +72,16 @@ std::string_view Grouping::by_path(std::string_view path, std::string& room) con
     if (named_ > 1) room.append(room.empty() ? "" : "/").append(*part);
   }
   return named_ > 1 ? room : only;
+}
+
+/// A name of which some is hidden differs from that of the path as it is shown.
+std::string_view Grouping::by_secret_path(std::string_view path, std::string& room) const {
+  std::string shown_room, shown_name_room;
+  const auto shown = http::shown_path(path, secret_, shown_room);
+  const auto name = by_path(path, room);
+  if (shown.data() == path.data() || name.empty() || by_path(shown, shown_name_room) == name) return name;
+  const auto digits = hash_(name);
+  return room.assign(http::kHidden).append(text_of(digits));
 }
 
 std::string_view Grouping::shortened(std::string_view name, std::string& room) const {

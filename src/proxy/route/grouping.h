@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +29,12 @@ inline constexpr std::size_t kLongestGroup = 128;
 class Grouping {
  public:
   /// `rule` as parse_group() returns it. `labels` is the key for the names that people see, and may change at any time;
-  /// null: they see the digits of `hash`.
-  Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels = nullptr);
+  /// null: they see the digits of `hash`. `secret`: the upstream's patterns of secret paths, which must outlive this.
+  Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels = nullptr,
+           std::span<const std::string> secret = {});
 
-  /// The group's name, never empty: a view into `target` or `fields`, or into `room` if it had to be composed.
+  /// The group's name, never empty: a view into `target` or `fields`, or into `room` if it had to be composed. Where it
+  /// has a secret part of the path, it is `…` and the digits of its hash.
   std::string_view name(const http::Target& target, const http::Fields& fields, std::string& room) const;
 
   /// The name as people may see it. A header's value may be a credential, so it is shown as 12 hexadecimal digits:
@@ -53,6 +56,7 @@ class Grouping {
   };
 
   std::string_view by_path(std::string_view path, std::string& room) const;
+  std::string_view by_secret_path(std::string_view path, std::string& room) const;
   std::string_view shortened(std::string_view name, std::string& room) const;
 
   const GroupRule::By by_;
@@ -61,6 +65,7 @@ class Grouping {
   std::size_t named_ = 0;  // segments with a {name}
   const flow::GroupHash hash_;
   const base::SipKey* const labels_;
+  const std::span<const std::string> secret_;
 };
 
 }  // namespace penstock::proxy

@@ -93,6 +93,33 @@ TEST_F(ClientsTest, a_client_from_a_network_that_is_not_welcome_is_told_so) {
   EXPECT_EQ(course(), "refused");
 }
 
+TEST_F(ClientsTest, a_refusal_of_penstock_has_the_id_of_its_event_where_that_is_wanted) {
+  config_.access.clients = {"192.0.2.0/24"};
+  const std::string asking =
+      "Penstock-Request-Id: x\r\nTraceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n";
+  const std::string heard = conversation(request("GET", "127.0.0.1:1", "/", asking));
+  ASSERT_EQ(course(), "refused");
+  EXPECT_THAT(heard, HasSubstr("\r\nPenstock-Request-Id: " + told_[0].id + "\r\n"));
+  EXPECT_EQ(told_[0].client, "127.0.0.1");
+  EXPECT_EQ(told_[0].trace_id, "0af7651916cd43dd8448eb211c80319c");
+  config_.proxy.request_id = true;
+  const std::string another = conversation("no request\r\n\r\n");
+  EXPECT_THAT(another, HasSubstr("\r\nPenstock-Request-Id: " + told_.at(1).id + "\r\n"));
+}
+
+TEST_F(ClientsTest, answers_of_one_connection_have_ids_of_their_own) {
+  test::Origin origin(test::always("HTTP/1.1 200 OK\r\nPenstock-Request-Id: theirs\r\nContent-Length: 0\r\n\r\n"));
+  const std::string asking = "Penstock-Request-Id: mine\r\n";
+  const auto heard = conversation(request("GET", origin.host(), "/", asking) + request("GET", origin.host(), "/") +
+                                  request("GET", origin.host(), "/", asking + "Connection: close\r\n"));
+  ASSERT_EQ(course(), "dispatch complete dispatch complete dispatch complete");
+  std::string ids;
+  for (auto at = heard.find("Penstock-Request-Id: "); at != std::string::npos;
+       at = heard.find("Penstock-Request-Id: ", at + 1))
+    ids += heard.substr(at + 21, 11) + " ";
+  EXPECT_EQ(ids, told_[0].id + " " + told_[4].id + " ") << "neither the client's nor that of another Penstock";
+}
+
 TEST_F(ClientsTest, who_is_idle_is_closed_when_all_winds_down) {
   test::Socket client = connect();
   ASSERT_TRUE(run_.run_until([&] { return clients_->count() == 1; }));

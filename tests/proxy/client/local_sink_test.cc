@@ -44,6 +44,17 @@ TEST_F(LocalRequesterTest, a_request_asks_for_no_other_protocol) {
   EXPECT_EQ(origin.notes()[0].find("pgrade"), std::string::npos) << origin.notes()[0];
 }
 
+TEST_F(LocalRequesterTest, an_answer_and_a_refusal_have_the_id_of_a_request_that_asks_for_it) {
+  test::Origin origin(test::always(kOk));
+  const std::vector<Field> asking{{"Penstock-Request-Id", ""}};
+  const Response answer = response_to({.url = "http://" + origin.host() + "/", .fields = asking});
+  EXPECT_THAT(answer.fields, Contains(Field{"Penstock-Request-Id", told_.back().id}));
+  EXPECT_EQ(told_.back().client, "");
+  answers_ = 0;
+  const Response refused = response_to({.method = "CONNECT", .url = "a.test:443", .fields = asking});
+  EXPECT_THAT(refused.fields, Contains(Field{"Penstock-Request-Id", told_.back().id}));
+}
+
 TEST_F(LocalRequesterTest, a_request_is_answered_whole) {
   test::Origin origin(test::always("HTTP/1.1 200 Fine\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello"));
   const Response response = response_to({.url = "http://" + origin.host() + "/p?q", .fields = {{"X-Mine", "yes"}}});

@@ -150,11 +150,11 @@ TEST_F(FlightTest, an_expectation_is_met_after_a_second_where_the_upstream_says_
   });
   auto expecting = with_length(head("POST", "http://" + origin.host() + "/"), 3);
   expecting.expect_continue = true;
+  const auto asked = run_.loop.now();
   ask(asker_, std::move(expecting));
   give(asker_, "abc");  // a client that did not wait
-  const auto asked = run_.loop.now();
   ASSERT_TRUE(run_.run_until([&] { return !asker_.interims.empty() || !origin.notes().empty(); }));
-  EXPECT_GE(run_.loop.now() - asked, 990'000);
+  EXPECT_GE(run_.loop.now() - asked, 1'000'000);
   ASSERT_TRUE(finish(asker_));
   EXPECT_THAT(asker_.interims, ElementsAre(100));
   EXPECT_EQ(origin.notes()[0], "abc");

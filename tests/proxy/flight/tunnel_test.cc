@@ -65,6 +65,16 @@ TEST_F(TunnelTest, the_name_is_looked_up_at_take_off) {
   EXPECT_EQ(snapshot().tunnels.bytes_in, 10u);
 }
 
+TEST_F(TunnelTest, tells_its_client_and_its_id_though_it_outlives_the_connection_that_asked) {
+  config_.log.client = LogClient::full;
+  const auto all = conversation("CONNECT name.test:" + std::to_string(far_.port()) +
+                                " HTTP/1.1\r\nPenstock-Request-Id: ?\r\n\r\nfour");
+  EXPECT_TRUE(run_.run_until([this] { return course() == "dispatch complete"; }));
+  EXPECT_EQ(all, "HTTP/1.1 200 Connection established\r\nPenstock-Request-Id: " + told_[0].id + "\r\n\r\nhello four");
+  EXPECT_THAT(told_[0].client, testing::MatchesRegex("127.0.0.1:[0-9]+"));
+  EXPECT_EQ(told_[1].client, told_[0].client);
+}
+
 TEST_F(TunnelTest, addresses_that_refuse_give_way_to_the_next) {
   addresses_ = {"127.9.0.2", "127.9.0.3", "127.0.0.1", "127.9.0.4"};
   EXPECT_EQ(heard(), kOpen);

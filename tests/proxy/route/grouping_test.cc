@@ -54,6 +54,31 @@ TEST(Grouping, by_path_joins_several_braced_parts) {
   EXPECT_EQ(group("path:/{org}/x/{repo}", "/acme/y/web"), "-");
 }
 
+std::string group_of_secret(std::string_view rule, std::string_view path, const std::vector<std::string>& secret) {
+  std::string room;
+  const Grouping it{parse_group(rule).value(), {"penstock", "slack"}, nullptr, secret};
+  const auto name = std::string(it.name(target_of("http://a.com" + std::string(path)), {}, room));
+  EXPECT_EQ(it.label(name), name);
+  return name;
+}
+
+TEST(Grouping, by_path_shows_a_hash_where_a_secret_makes_the_group) {
+  const std::vector<std::string> hooks{"/services/{}"};
+  const std::string rule = "path:/services/{workspace}/{hook}";
+  const auto one = group_of_secret(rule, "/services/T0/B0/xyz", hooks);
+  EXPECT_THAT(one, testing::MatchesRegex("…[0-9a-f]{16}"));
+  EXPECT_EQ(group_of_secret(rule, "/services/T0/B0/abc", hooks), one) << "the same group";
+  EXPECT_NE(group_of_secret(rule, "/services/T0/B1/xyz", hooks), one);
+  EXPECT_EQ(group_of_secret(rule, "/services/T0", hooks), "-");
+  EXPECT_THAT(group_of_secret("path:/{x}", "/" + std::string(300, 'a'), {"/{}"}),
+              testing::MatchesRegex("…[0-9a-f]{16}"));
+}
+
+TEST(Grouping, by_path_shows_what_is_no_secret) {
+  EXPECT_EQ(group_of_secret("path:/api/v*/{kind}/{id}", "/api/v10/guilds/7", {"/webhooks/{}/{}/"}), "guilds/7");
+  EXPECT_EQ(group_of_secret("path:/bot*/{method}", "/bot123:ABC/getMe", {"/bot{}/"}), "getMe");
+}
+
 TEST(Grouping, by_path_takes_bytes_as_they_came) { EXPECT_EQ(group("path:/{x}", "/%41"), "%41"); }
 
 TEST(Grouping, by_path_finds_no_group_for_the_star_of_options) {
