@@ -2,9 +2,12 @@
 // `penstock check`: what is wrong with a file, and what is valid but may not do what it seems to.
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "app/authority_file.h"
+#include "app/check_live.h"
 #include "app/commands.h"
 #include "app/reload.h"
 #include "app/settings.h"
@@ -17,16 +20,33 @@ namespace {
 
 struct Found {
   std::vector<ConfigError> errors, warnings;
+  std::vector<std::string> facts;  // of `--live`
 };
 
-Found found_in(const std::string& file) {
+/// Where Redis is, if it is in the file; nothing of it has a place there.
+void look_at_redis(const std::string& file, const Config& config, Found& found) {
+  if (config.redis.empty()) found.facts.emplace_back("no redis: each process keeps its limits by itself");
+  for (const auto& redis : config.redis) {
+    const std::string path = config::redis_path(config, redis);
+    const std::string which = config.redis.size() > 1 ? path + ": " : "";
+    const auto live = check_live(redis, path, config.dns);
+    for (const auto& error : live.errors) found.errors.push_back({.file = file, .message = which + error});
+    const std::string begins = "warning: " + path + ": ";
+    for (const auto& warning : live.warnings) found.warnings.push_back({.file = file, .message = begins + warning});
+    for (const auto& fact : live.facts) found.facts.push_back(which + fact);
+  }
+}
+
+Found found_in(const std::string& file, bool live) {
   Found found;
   const auto config = config::load_config(file, process_environment, &unusable_files, found.warnings);
-  if (!config) return {.errors = config.error(), .warnings = {}};
-  if (const auto users = users_of(config->access); !users) return {.errors = users.error(), .warnings = {}};
+  if (!config) return {.errors = config.error(), .warnings = {}, .facts = {}};
+  if (const auto users = users_of(config->access); !users)
+    return {.errors = users.error(), .warnings = {}, .facts = {}};
   const auto authority = authority_of(*config);
   const auto end = authority && *authority ? warning_of_end(**authority) : "";
   if (!end.empty()) found.warnings.push_back({.file = file, .message = "warning: " + end});
+  if (live) look_at_redis(file, *config, found);
   return found;
 }
 
@@ -34,6 +54,7 @@ void print_text(const std::string& file, const Found& found) {
   for (const auto& error : found.errors) print(error);
   for (const auto& warning : found.warnings) std::cerr << to_string(warning) << '\n';
   if (found.errors.empty()) std::cout << file << ": ok\n";
+  for (const auto& fact : found.facts) std::cout << fact << '\n';
 }
 
 nlohmann::ordered_json json_of(const std::vector<ConfigError>& all) {
@@ -48,14 +69,15 @@ void print_json(const std::string& file, const Found& found) {
   const nlohmann::ordered_json json{{"file", file},
                                     {"ok", found.errors.empty()},
                                     {"errors", json_of(found.errors)},
-                                    {"warnings", json_of(found.warnings)}};
+                                    {"warnings", json_of(found.warnings)},
+                                    {"live", found.facts}};
   std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace
 
-int check(const std::string& file, const std::string& format) {
-  const auto found = found_in(file);
+int check(const std::string& file, const std::string& format, bool live) {
+  const auto found = found_in(file, live);
   (format == "json" ? print_json : print_text)(file, found);
   return found.errors.empty() ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,25 @@ namespace penstock::app {
 int run(const std::string& config_file);
 
 /// Reports everything that is wrong with a file, and what may not do what it seems to. `format`: `text`, or `json` on
-/// stdout.
-int check(const std::string& file, const std::string& format);
+/// stdout. `live`: also asks the Redis of the file.
+int check(const std::string& file, const std::string& format, bool live);
 
 /// Which upstream a URL belongs to, and how a request for it would travel. Without a scheme it is an https URL.
 int explain(const std::string& config_file, const std::string& wanted);
 
 /// Prints the proxy variables. `format`: `sh` for `eval`, `fish`, `dotenv`, or `docker` for its `--env-file`.
 int env(const std::string& config_file, const std::string& format);
+
+struct SimulateOptions {
+  std::string config_file;          ///< the new settings
+  std::string old_file;             ///< those that held when the log was written; empty: they are not replayed
+  std::vector<std::string> files;   ///< event logs; -: stdin
+  std::vector<std::string> quotas;  ///< NAME=RATE: what the API of an upstream lets pass
+  bool json = false;
+};
+
+/// Says what the new settings would have made of the requests of event logs, beside what became of them.
+int simulate(const SimulateOptions& options);
 
 /// Lists the presets of well-known APIs, or prints one with what its limits rest on.
 int presets(const std::string& name);
@@ -41,10 +53,12 @@ struct ExecOptions {
   std::string events;                      ///< a file for the event log; empty: what the configuration says
   bool print = false;                      ///< instead of running a command, say what it would find
   Summary summary = Summary::on_terminal;  ///< on_terminal: as text, if stderr is a terminal
+  std::string admin;                       ///< address:port of an admin port; empty: none is opened
+  std::optional<std::string> report;       ///< a file for the page as it is at the end
 };
 
 /// Runs a command under a proxy of its own. Returns its exit code; 128 + n if signal n ended it, 127 if it was not
-/// found, 126 if it could not be started, 2 if no command was given.
+/// found, 126 if it could not be started, 2 if no command was given; 1 instead of 0 if the report cannot be written.
 int exec(const ExecOptions& options, const std::vector<std::string>& command);
 
 /// Creates the authority of interception; never overwrites one.
@@ -65,6 +79,16 @@ int reload(const std::string& config_file, const std::string& admin);
 /// Ends the pauses of one upstream of a running Penstock once, for all processes that share Redis with it. `admin` as
 /// in reload().
 int resume(const std::string& config_file, const std::string& admin, const std::string& upstream);
+
+struct TopOptions {
+  std::string config_file, admin;  ///< as in reload()
+  bool once = false;               ///< print it once, as lines
+  bool json = false;               ///< print /status itself, each on one line
+};
+
+/// Shows what waits at each upstream of a running Penstock, and why: on a terminal until the user leaves, elsewhere as
+/// lines, once a second.
+int top(const TopOptions& options);
 
 /// "0.1.0", and "penstock 0.1.0 (commit 0123456789)".
 std::string version();

@@ -70,7 +70,8 @@ struct Practice {
 
 Config config_for(const Practice& practice, const InterceptConfig& intercept, const std::string& ca) {
   Config config;
-  config.proxy.listen = config.admin.listen = {"127.0.0.1", 0};
+  config.proxy.listen = {"127.0.0.1", 0};
+  config.admin.listen = {};
   config.log = {.level = LogLevel::off, .events = "off"};
   config.dns.servers = {practice.names.address()};
   config.access.connect_ports = {practice.origin->port()};

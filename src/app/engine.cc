@@ -7,10 +7,14 @@
 #include <utility>
 
 #include "app/authority_file.h"
+#include "app/config_hash.h"
+#include "app/how_limited.h"
+#include "app/limit_words.h"
 #include "app/reload.h"
 #include "app/system_authorities.h"
 #include "app/users_file.h"
 #include "observe/notices.h"
+#include "observe/state_words.h"
 #include "proxy/exchange/local_limiters.h"
 
 namespace penstock::app {
@@ -52,21 +56,23 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   auto authority = authority_of(config_);
   if (!authority) return std::unexpected(std::move(authority.error()));
   take_on(*std::move(authority));
+  auto networks = networks_to(config_);
+  if (!networks) return std::unexpected(std::move(networks.error()));
   auto log = observe::EventLog::open(config_.log.events);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
+  note_configuration();
   metrics_ = std::make_unique<observe::Metrics>(config_);
   const bool has_successor = static_cast<bool>(sockets.proxy);
   const auto admit = [this](std::unique_ptr<loop::Stream> stream) { clients_->admit(std::move(stream)); };
   auto listening = listener_.open(loop_, config_.proxy.listen, admit, sockets.proxy.release());
   if (!listening) return listening;
-  auto admin = observe::AdminServer::listen(
-      loop_, as_bound(), *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); },
-      sockets.admin.release());
-  if (!admin) return std::unexpected(admin.error());
-  admin_ = std::move(*admin);
-  make_proxy();
-  admin_->on_resume([this](std::string_view upstream) { return dispatcher_->end_pauses(upstream); });
+  if (auto admin = open_admin(std::move(sockets.admin)); !admin) return admin;
+  make_proxy(*std::move(networks));
+  if (admin_) {
+    admin_->on_resume([this](std::string_view upstream) { return dispatcher_->end_pauses(upstream); });
+    admin_->look_by(sources_of_viewers());
+  }
   drain_ = std::make_unique<Drain>(
       loop_,
       Drain::Drained{
@@ -83,6 +89,18 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   return {};
 }
 
+void Engine::note_configuration() { in_force_ = {config_hash(config_), loop_.wall() / 1'000'000}; }
+
+std::expected<void, Error> Engine::open_admin(base::UniqueFd socket) {
+  if (config_.admin.listen.address.empty()) return {};
+  auto admin = observe::AdminServer::listen(
+      loop_, as_bound(), *metrics_, [this](const SnapshotExtent& extent) { return snapshot(extent); },
+      [this] { return log_->dropped(); }, socket.release());
+  if (!admin) return std::unexpected(admin.error());
+  admin_ = std::move(*admin);
+  return {};
+}
+
 /// With the port that was really bound, for /status.
 Config Engine::as_bound() const {
   Config shown = config_;
@@ -91,20 +109,22 @@ Config Engine::as_bound() const {
 }
 
 /// The verdict is replaced first, so that every later question gets the new one.
-void Engine::change(Config config, std::optional<access::Users> users,
-                    std::shared_ptr<const tls::Authority> authority) {
+void Engine::change(Config config, std::optional<access::Users> users, std::shared_ptr<const tls::Authority> authority,
+                    Networks networks) {
   config_ = std::move(config);
+  note_configuration();
   authenticator_.set_users(std::move(users));
   take_on(std::move(authority));
   verdict_->change();
   if (own_notices_) notices_ = observe::notices_to_stderr(config_.log.level);
   pools_->change(config_);
-  limits_->change();
+  limits_->change(std::move(networks));
   dispatcher_->change();
+  limits_->leave_former();
   clients_->reevaluate_access();
-  metrics_->change(config_, snapshot());
+  metrics_->change(config_, snapshot({.groups = false}));
   reloaded({});
-  admin_->change(as_bound());
+  if (admin_) admin_->change(as_bound());
 }
 
 void Engine::tell_of_reloads(std::string file) {
@@ -131,15 +151,17 @@ void Engine::take_on(std::shared_ptr<const tls::Authority> authority) {
   interception_.change(config_.intercept, authority_.get());
 }
 
-void Engine::make_proxy() {
+void Engine::make_proxy(Networks networks) {
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
-  const std::vector<Endpoint> own{listener_.bound(), admin_->bound()};
+  std::vector<Endpoint> own{listener_.bound()};
+  if (admin_) own.push_back(admin_->bound());
   verdict_ = std::make_unique<LiveVerdict>(*resolver_, config_, own, notice_sink());
   pools_ = std::make_unique<proxy::UpstreamPools>(loop_, config_, verdict_->verdict());
   limits_ = std::make_unique<SharedLimits>(
-      loop_, *resolver_, config_, state_folder_,
-      redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { verdict_->close(of_redis); },
-                      .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
+      loop_, *resolver_, std::move(networks), config_, state_folder_,
+      SharedLimits::Watch{.on_found = [this](const std::vector<Endpoint>& of_redis) { verdict_->close(of_redis); },
+                          .on_round_trip = [this](const std::string& redis,
+                                                  Duration took) { metrics_->redis_round_trip(redis, took); }},
       notice_sink());
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
@@ -156,20 +178,45 @@ void Engine::make_proxy() {
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
 }
 
+/// A snapshot a second must not hold up the loop, however many hosts fall under "*".
+observe::Viewers::Sources Engine::sources_of_viewers() {
+  return {.snapshot = [this] { return snapshot({.upstreams = observe::LiveTexts::kMostUpstreams}); },
+          .prepare = [this](std::function<void()> seen) { look(std::move(seen)); },
+          .details = [this](std::string_view upstream) { return dispatcher_->details(upstream); },
+          .explain = [this](std::string_view upstream) { return explain(upstream); }};
+}
+
+std::string Engine::explain(std::string_view upstream) const {
+  std::size_t entry = config_.upstreams.size();
+  while (entry > 0 && config_.upstreams[entry - 1].name != upstream) --entry;
+  const auto& settings = entry == 0 ? config_.unmatched : config_.upstreams[entry - 1].settings;
+  std::string text = how_limited(config_, entry, "http://" + to_string(listener_.bound()));
+  if (entry > 0 && !config_.upstreams[entry - 1].preset.empty()) text += "\n" + preset_of(config_.upstreams[entry - 1]);
+  for (const auto& limit : settings.limits)
+    text += "\n" + limit_in_words(limit, redis_of(config_, settings) != nullptr);
+  return text + "\nat most " + std::to_string(settings.max_concurrent) + " in flight; at most " +
+         std::to_string(settings.queue.max_pending) + " wait, no longer than " +
+         observe::rounded(settings.queue.max_wait);
+}
+
 void Engine::tell(const Event& event) {
   log_->record(event);
   metrics_->record(event);
+  if (admin_ && admin_->is_watched()) admin_->record(event);
   for (const auto& observer : observers_) observer(event);
 }
 
-Snapshot Engine::snapshot() const {
+Snapshot Engine::snapshot(const SnapshotExtent& extent) const {
   Snapshot now;
-  dispatcher_->snapshot(now);
+  dispatcher_->snapshot(now, extent);
+  now.config_hash = in_force_.hash;
+  now.loaded_at = in_force_.since;
   now.draining = now.draining || drain_->under_way();
   now.connections = clients_->count() + now.tunnels.open;
   now.turned_away = clients_->turned_away();
   now.accept_pauses = listener_.pauses();
   now.redis = limits_->snapshot();
+  for (auto& one : now.upstreams) one.degraded = limits_->degraded(one.name);
   now.reload = reload_;
   if (authority_.get()) now.authority_end = authority_.get()->good_until();
   return now;

@@ -3,6 +3,7 @@
 // log, metrics. Created, run and destroyed on that thread. For proxy.cc only.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "app/client_listener.h"
 #include "app/drain.h"
 #include "app/live_verdict.h"
+#include "app/redis_network.h"
 #include "app/shared_limits.h"
 #include "app/watch.h"
 #include "app/watched_authority.h"
@@ -59,15 +61,21 @@ class Engine {
   std::expected<void, Error> open(HandedOver& sockets);
 
   Endpoint proxy_endpoint() const { return listener_.bound(); }
-  Endpoint admin_endpoint() const { return admin_->bound(); }
+  /// An empty address: there is no admin port.
+  Endpoint admin_endpoint() const { return admin_ ? admin_->bound() : Endpoint{}; }
 
   /// Adopts another configuration, which must be free of errors (reload.h): everything derived from the old one is
   /// updated within this call.
-  void change(Config config, std::optional<access::Users> users, std::shared_ptr<const tls::Authority> authority);
+  /// `networks` are those to the Redis of `config`.
+  void change(Config config, std::optional<access::Users> users, std::shared_ptr<const tls::Authority> authority,
+              Networks networks);
   /// Counts a configuration that could not be adopted.
   void not_changed(const std::vector<ConfigError>& why);
 
-  Snapshot snapshot() const;
+  Snapshot snapshot(const SnapshotExtent& extent = {}) const;
+  /// Calls `seen` when a snapshot says how much of the limits all processes have used: at once without Redis, else
+  /// within 50 ms. Not after the engine's end.
+  void look(std::function<void()> seen) { limits_->look(std::move(seen)); }
   void submit(Request request, proxy::LocalSink::OnResponse on_response);
   void reopen_log(base::UniqueFd file) { log_->reopen(std::move(file)); }
   /// Warns that the event log could not be reopened.
@@ -83,10 +91,14 @@ class Engine {
 
  private:
   Config as_bound() const;
+  void note_configuration();
   NoticeSink notice_sink() const;
   void take_on(std::shared_ptr<const tls::Authority> authority);
   void reloaded(std::vector<std::string> errors);
-  void make_proxy();
+  observe::Viewers::Sources sources_of_viewers();
+  std::string explain(std::string_view upstream) const;
+  std::expected<void, Error> open_admin(base::UniqueFd socket);
+  void make_proxy(Networks networks);
   void tell(const Event& event);
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
 
@@ -99,11 +111,16 @@ class Engine {
   std::unique_ptr<observe::EventLog> log_;
   std::unique_ptr<observe::Metrics> metrics_;
   ClientListener listener_;
-  std::unique_ptr<observe::AdminServer> admin_;
+  std::unique_ptr<observe::AdminServer> admin_;  // null: there is no admin port
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<LiveVerdict> verdict_;
   std::string state_folder_;
   std::optional<ReloadSnapshot> reload_;
+  struct InForce {
+    std::string hash;        // config_hash()
+    std::int64_t since = 0;  // seconds since 1970
+  };
+  InForce in_force_;
   std::unique_ptr<SharedLimits> limits_;
   proxy::Authenticator authenticator_;
   proxy::InterceptionService interception_;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <thread>
 
@@ -16,6 +17,7 @@
 #include "app/ca_environment.h"
 #include "app/child.h"
 #include "app/commands.h"
+#include "app/exec_report.h"
 #include "app/exec_summary.h"
 #include "app/limit_words.h"
 #include "app/run_folder.h"
@@ -36,9 +38,9 @@ Config with_all_reachable(Config config) {
 }
 
 // On loopback, where the command runs, whatever the file says of listeners, of clients elsewhere, and of passwords.
-Config for_one_command(Config config, const std::string& events) {
+Config for_one_command(Config config, const std::string& events, const Endpoint& admin) {
   config.proxy.listen = {"127.0.0.1", 0};
-  config.admin.listen = {"127.0.0.1", 0};
+  config.admin.listen = admin;
   config.access.clients = {"loopback"};
   config.access.users.clear();
   if (config.log.events == "stdout" || config.log.events == "stderr") config.log.events = "off";
@@ -109,7 +111,7 @@ int print(const Config& config, const Variables& variables) {
   for (const auto& upstream : config.upstreams) {
     std::cout << "# " << upstream.name << ": at most " << upstream.settings.max_concurrent << " in flight\n";
     for (const auto& limit : upstream.settings.limits)
-      std::cout << "#   " << limit_in_words(limit, config.redis.has_value()) << '\n';
+      std::cout << "#   " << limit_in_words(limit, !config.redis.empty()) << '\n';
   }
   std::cout << lines_of(variables);
   return 0;
@@ -136,7 +138,7 @@ void warn_of_daemon(const Config& config, const std::string& file) {
   const bool limited =
       std::ranges::any_of(config.upstreams, [](const auto& one) { return !one.settings.limits.empty(); });
   const auto admin = admin_of(config);
-  if (config.redis || !limited || !admin) return;
+  if (!config.redis.empty() || !limited || !admin) return;
   const auto answer = ask_admin(*admin, "/readyz");
   if (!answer || answer->body != "ready\n") return;
   complain(
@@ -151,7 +153,8 @@ void warn_of_daemon(const Config& config, const std::string& file) {
 void wait_for_redis(const Proxy& proxy) {
   constexpr auto kForRedis = 1s;
   const auto until = std::chrono::steady_clock::now() + kForRedis;
-  for (auto now = proxy.snapshot(); now.redis && !now.redis->up; now = proxy.snapshot()) {
+  const auto is_away = [](const RedisSnapshot& redis) { return !redis.up; };
+  for (auto now = proxy.snapshot(); std::ranges::any_of(now.redis, is_away); now = proxy.snapshot()) {
     if (std::chrono::steady_clock::now() > until) return;
     std::this_thread::sleep_for(5ms);
   }
@@ -169,20 +172,61 @@ std::string said_at_the_end(const ExecOptions& options, const LogConfig& log, co
   return is_silent(options, log) ? "" : summary.failures();
 }
 
-/// `told` and `summary` outlive the proxy, which sends its last events as it ends.
+/// Not its arguments, which may hold secrets. `wall`: µs since 1970.
+std::string title_of(const std::string& command, int code, std::int64_t wall) {
+  const std::time_t seconds = wall / 1'000'000;
+  std::tm utc{};
+  char when[64] = "";
+  if (gmtime_r(&seconds, &utc)) std::strftime(when, sizeof when, " at %F %T UTC", &utc);
+  return "as penstock exec " + command + " has left it" + when + ", with exit code " + std::to_string(code);
+}
+
+/// What the events come to.
+struct AtTheEnd {
+  ExecSummary summary;
+  ExecReport report;
+};
+
+/// Nothing: it has been said what is wrong. An empty address: no admin port is wanted.
+std::optional<Endpoint> admin_port(const std::string& wanted) {
+  if (wanted.empty()) return Endpoint{};
+  auto endpoint = parse_endpoint(wanted);
+  if (!endpoint) complain("--admin: '" + wanted + "' is not address:port, such as 127.0.0.1:9128");
+  return endpoint;
+}
+
+/// `told` and `end` outlive the proxy, which sends its last events as it ends.
 int serve(const ExecOptions& options, const std::vector<std::string>& command, const Prepared& prepared,
-          const BlockedSignals& signals, ExecSummary& summary) {
+          const BlockedSignals& signals, AtTheEnd& end) {
   std::atomic<bool> told = false;
-  Proxy proxy{for_one_command(prepared.config, options.events)};
+  const auto admin = admin_port(options.admin);
+  if (!admin) return 1;
+  Proxy proxy{for_one_command(prepared.config, options.events, *admin)};
   proxy.observe([&](const Event&) { told = true; });
-  proxy.observe([&](const Event& event) { summary.add(event); });
+  proxy.observe([&](const Event& event) { end.summary.add(event); });
+  if (options.report) proxy.observe([&](const Event& event) { end.report.add(event); });
   if (const auto running = proxy.start(); !running) return complain(running.error().message);
   const auto listener = parse_endpoint(proxy.url().substr(std::strlen("http://"))).value();
   const auto variables = variables_for(prepared.config, listener, prepared.path());
   if (!variables) return 1;
   if (options.print) return print(prepared.config, *variables);
+  if (!proxy.admin_url().empty()) complain("the page is at " + proxy.admin_url() + "/");
   wait_for_redis(proxy);
-  return run_command(command, *variables, signals, proxy, told, prepared.config.log);
+  const int code = run_command(command, *variables, signals, proxy, told, prepared.config.log);
+  if (!options.report) return code;
+  Config config = proxy.config();
+  config.proxy.listen = listener;
+  const auto last = proxy.snapshot();
+  end.report.keep(last, config, title_of(command[0], code, last.taken_at));
+  return code;
+}
+
+/// The command's code stays what it is, unless it says that all is well.
+int code_with_report(const ExecOptions& options, const ExecReport& report, int code) {
+  if (!options.report) return code;
+  const auto written = report.write(*options.report);
+  if (!written) complain(written.error());
+  return written || code != 0 ? code : 1;
 }
 
 }  // namespace
@@ -191,6 +235,8 @@ int exec(const ExecOptions& options, const std::vector<std::string>& command) {
   if (command.empty() && !options.print) return complain("exec needs a command"), 2;
   if (!options.hosts.any() && !options.hosts.redis.empty())
     return complain("--redis is for what --limit says; a file has redis.url"), 2;
+  if (const auto wrong = options.report ? ExecReport::wrong_with(*options.report) : std::nullopt)
+    return complain(*wrong);
   leave_sockets();
   std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, the command's exit code would be lost
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD};
@@ -198,10 +244,10 @@ int exec(const ExecOptions& options, const std::vector<std::string>& command) {
   if (!prepared) return 1;
   if (!prepared->folder && !options.print && !is_silent(options, prepared->config.log))
     warn_of_daemon(prepared->config, options.config_file);
-  ExecSummary summary;
-  const int code = serve(options, command, *prepared, signals, summary);
-  if (!options.print) std::cerr << said_at_the_end(options, prepared->config.log, summary);
-  return code;
+  AtTheEnd end;
+  const int code = serve(options, command, *prepared, signals, end);
+  if (!options.print) std::cerr << said_at_the_end(options, prepared->config.log, end.summary);
+  return code_with_report(options, end.report, code);
 }
 
 }  // namespace penstock::app

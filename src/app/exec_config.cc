@@ -178,7 +178,7 @@ std::expected<Config, std::string> config_of(const HostLimits& given) {
   if (!given.redis.empty()) {
     auto redis = parse_redis_url(given.redis);
     if (!redis) return Wrong("--redis: " + redis.error());
-    config.redis = *std::move(redis);
+    config.redis.push_back(*std::move(redis));
   }
   if (const auto issues = config::find_issues(config); !issues.empty()) return Wrong(issues[0].message);
   return config;

@@ -12,6 +12,7 @@
 #include "app/settings.h"
 #include "app/url_trace.h"
 #include "config/units.h"
+#include "http/redaction.h"
 #include "http/target.h"
 #include "proxy/route/grouping.h"
 #include "proxy/route/router.h"
@@ -72,7 +73,8 @@ void print_group(const UpstreamSettings& settings, const http::Target& target) {
   const auto by = " (" + to_string(rule) + ")";
   if (rule.by == GroupRule::By::header && !target.tunnel) return line("group", "the value of " + rule.pattern + by);
   std::string room;
-  const std::string name{proxy::Grouping{rule, {"", ""}}.name(target, {}, room)};
+  const std::string name{proxy::Grouping{rule, {"", ""}, nullptr, settings.redact}.name(target, {}, room)};
+  if (name.starts_with(http::kHidden)) return line("group", "a hash, for its name is secret (redact)" + by);
   const auto* why = target.tunnel ? ": a tunnel shows neither path nor fields" : ": does not fit";
   line("group", name + by + (name == proxy::kNoGroup ? why : ""));
 }
@@ -113,13 +115,15 @@ std::string breaker_of(const BreakerConfig& breaker) {
          write_duration(breaker.max_pause);
 }
 
-void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis, bool tunnel) {
+void print_limits(const Config& config, const UpstreamSettings& settings, bool tunnel) {
+  const auto* const redis = redis_of(config, settings);
   const auto& queue = settings.queue;
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
   if (tunnel) line("", "maxTunnels " + std::to_string(tunnels_of(settings)) + " open; those that rest hold no slot");
-  for (const auto& limit : settings.limits) line("", limit_in_words(limit, redis.has_value()));
+  for (const auto& limit : settings.limits) line("", limit_in_words(limit, redis != nullptr));
   if (settings.learn == Learn::on && !tunnel) line("learn", "from answers, what others take of the same quota");
-  if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
+  const std::string which = redis && config.redis.size() > 1 ? redis->name + ", " : "";
+  if (redis) line("redis", which + to_string(*redis) + ", prefix " + redis->prefix);
   line("pauses", pauses_of(settings, tunnel));
   line("retry", retry_of(settings.retry, tunnel));
   line("breaker", breaker_of(settings.breaker));
@@ -202,18 +206,28 @@ void print_opened(const Config& config, const UrlTrace& trace) {
 
 void print_travel(const Config& config, const UrlTrace& trace) {
   const auto& target = trace.dialled;
+  const auto& secret = settings_of(config, trace.route.entry).redact;
   if (target.tunnel) {
     print_tunnel(config, trace);
   } else if (trace.way == UrlTrace::Way::opened) {
     print_opened(config, trace);
   } else {
     const auto as = target.secure() ? "as https to " : "plain http to ";
-    const auto wire = trace.way == UrlTrace::Way::gateway ? ", for " + target.resource : "";
+    const auto wire = trace.way == UrlTrace::Way::gateway ? ", for " + http::shown_url(target.resource, secret) : "";
     line("travels", as + target.authority() + wire + ", each request on its own");
   }
   const bool by_url = trace.way == UrlTrace::Way::plain || trace.way == UrlTrace::Way::secured;
   if (by_url) line("", inside_connect(config.access, trace));
   line("address", verdict_on(config, target));
+}
+
+/// Whose path it is, nobody knows where there is no trace: then those of all.
+std::vector<std::string> secrets_of(const Config& config, const std::expected<UrlTrace, http::Refusal>& trace) {
+  if (trace) return settings_of(config, trace->route.entry).redact;
+  auto all = config.unmatched.redact;
+  for (const auto& upstream : config.upstreams)
+    all.insert(all.end(), upstream.settings.redact.begin(), upstream.settings.redact.end());
+  return all;
 }
 
 }  // namespace
@@ -225,16 +239,17 @@ int explain(const std::string& config_file, const std::string& wanted) {
   if (!config) return 1;
   const proxy::Router router{*config};
   const auto trace = trace_of(*config, router, url);
+  const auto shown = http::shown_url(url, secrets_of(*config, trace));
   const bool unknown = !trace && trace.error().why == http::Reason::gateway_unknown;
-  if (!trace && !unknown) return complain(url + ": " + trace.error().details);
-  std::cout << url << '\n';
+  if (!trace && !unknown) return complain(shown + ": " + trace.error().details);
+  std::cout << shown << '\n';
   if (unknown) return print_nowhere(trace.error().details + ": refused with 404"), 0;
   if (trace->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
   print_route(*config, router, *trace);
   const auto& held_to = settings_of(*config, trace->route.entry);
   const bool tunnel = trace->dialled.tunnel;
   print_group(held_to, trace->dialled);
-  print_limits(held_to, config->redis, tunnel);
+  print_limits(*config, held_to, tunnel);
   print_timeouts(held_to.timeouts, tunnel);
   print_governed(how_limited(*config, trace->route.entry, url_of_proxy(*config)));
   print_travel(*config, *trace);

@@ -69,8 +69,10 @@ std::string limit_in_words(const LimitConfig& limit, bool redis) {
   if (text != limit_key(limit.kind)) text.append(" (").append(limit_key(limit.kind)).append(")");
   text += ": " + std::visit(InWords{}, limit.kind);
   if (limit.per == LimitConfig::Per::group) text += ", per group";
-  text += redis && limit.shared ? ", shared" : ", this process";
+  const bool shadow = limit.mode == LimitConfig::Mode::shadow;
+  text += redis && limit.shared && !shadow ? ", shared" : ", this process";
   if (limit.mode == LimitConfig::Mode::refuse) text += ", refuses with 429";
+  if (shadow) text += ", only counts (shadow)";
   return text;
 }
 

@@ -26,6 +26,8 @@ void LiveVerdict::judge_anew() { verdict_ = access::Verdict(config_, own_, close
 
 void LiveVerdict::change() {
   learn_addresses();
+  close(reserved_endpoints_of(config_.redis));
+  find_redis();
   judge_anew();
 }
 
@@ -50,15 +52,21 @@ bool LiveVerdict::learn_addresses() {
 /// If Redis has a host name, the addresses behind it are closed too, old and new: before our own connection goes there,
 /// and from time to time.
 void LiveVerdict::find_redis() {
-  if (!config_.redis || !config_.redis->path.empty() || access::parse_address(config_.redis->host)) return;
-  redis_lookup_ = resolver_.ask(config_.redis->host,
-                                [this](const loop::LookupResult& found) { close(found.value_or(loop::Addresses{})); });
+  redis_lookups_.clear();
+  for (const auto& [name, port] : reserved_endpoints_of(config_.redis)) {
+    if (access::parse_address(name)) continue;
+    redis_lookups_.push_back(resolver_.ask(name, [this, port](const loop::LookupResult& found) {
+      std::vector<Endpoint> there;
+      for (const auto& address : found.value_or(loop::Addresses{})) there.push_back({address, port});
+      close(there);
+    }));
+  }
 }
 
-void LiveVerdict::close(const loop::Addresses& of_redis) {
+void LiveVerdict::close(const std::vector<Endpoint>& of_redis) {
   const std::size_t before = closed_.size();
-  for (const auto& text : of_redis) {
-    if (std::ranges::count(closed_, text, &Endpoint::address) == 0) closed_.push_back({text, config_.redis->port});
+  for (const auto& one : of_redis) {
+    if (std::ranges::count(closed_, one) == 0) closed_.push_back(one);
   }
   if (closed_.size() > before) judge_anew();
 }

@@ -24,11 +24,12 @@ class LiveVerdict {
 
   /// Changes in place.
   const access::Verdict& verdict() const { return verdict_; }
+  /// The configuration has changed. A Redis that it names no longer stays closed.
   void change();
   /// Learns the addresses of this machine, and asks where the name of Redis leads. To be called from time to time.
   void look_around();
-  /// Allows no request to these addresses, at the port of Redis. Earlier ones stay closed.
-  void close(const loop::Addresses& of_redis);
+  /// Allows no request there. What was closed before stays closed.
+  void close(const std::vector<Endpoint>& of_redis);
 
  private:
   bool learn_addresses();
@@ -42,7 +43,7 @@ class LiveVerdict {
   std::vector<Endpoint> closed_;   // endpoints of Redis, by name and by all addresses it has had
   std::vector<std::string> here_;  // addresses of this machine
   access::Verdict verdict_;
-  std::unique_ptr<loop::Resolver::Lookup> redis_lookup_;  // under way, or answered
+  std::vector<std::unique_ptr<loop::Resolver::Lookup>> redis_lookups_;  // under way, or answered
 };
 
 }  // namespace penstock::app

@@ -18,6 +18,9 @@ struct Given {
   std::string config_file, file, url, format, admin;
   std::vector<std::string> command, help_for, names;
   penstock::app::ExecOptions exec;
+  bool live = false;
+  penstock::app::TopOptions top;
+  penstock::app::SimulateOptions simulate;
 };
 
 void take_config(CLI::App& command, Given& given) {
@@ -39,7 +42,8 @@ CLI::App* add_command(CLI::App& to, const char* name, const char* what, int& cod
 }
 
 // Its options with a value, besides --config. --summary has one only where it is this word.
-constexpr std::array<std::string_view, 6> kWithValue{"--config", "--events", "--limit", "--max", "--preset", "--redis"};
+constexpr std::array<std::string_view, 8> kWithValue{"--admin", "--config", "--events", "--limit",
+                                                     "--max",   "--preset", "--redis",  "--report"};
 constexpr std::string_view kSummary = "--summary", kJson = "json";
 
 int exec(Given& given) {
@@ -70,7 +74,16 @@ void take_summary(CLI::App& command, penstock::app::ExecOptions& into) {
   command.add_flag_callback(
       "--no-summary", [&into] { into.summary = Summary::no; }, "Say nothing at the end, on a terminal either");
   command.add_option("--events", into.events, "Tell there of each request, as JSON lines")->option_text("FILE");
-  command.add_flag("--print", into.print, "Run nothing: print what the command would find in its environment");
+  command.add_option("--admin", into.admin, "Open an admin port there for as long as it runs; else there is none")
+      ->option_text("ADDRESS:PORT");
+  auto* print =
+      command.add_flag("--print", into.print, "Run nothing: print what the command would find in its environment");
+  const auto report = [&into](const std::string& file) { into.report = file; };
+  command
+      .add_option_function<std::string>("--report", report,
+                                        "Write the admin port's page as it is at the end, to open from disk")
+      ->option_text("FILE.html")
+      ->excludes(print);
 }
 
 void add_exec(CLI::App& program, Given& given, int& code) {
@@ -99,8 +112,9 @@ void add_run(CLI::App& program, Given& given, int& code) {
 
 void add_check(CLI::App& program, Given& given, int& code) {
   auto* command = add_command(program, "check", "Say everything that is wrong with a configuration", code,
-                              [&] { return penstock::app::check(given.file, given.format); });
+                              [&] { return penstock::app::check(given.file, given.format, given.live); });
   command->add_option("file", given.file, "YAML")->option_text("FILE")->required();
+  command->add_flag("--live", given.live, "Also connect to its Redis, and say what is found there");
   take_format(*command, given, {"text", "json"}, "text, or json for programs");
 }
 
@@ -134,6 +148,17 @@ void add_resume(CLI::App& program, Given& given, int& code) {
       ->required();
 }
 
+void add_top(CLI::App& program, Given& given, int& code) {
+  auto* command = add_command(program, "top", "Show what waits in a running proxy, and why, once a second", code, [&] {
+    given.top.config_file = given.config_file;
+    given.top.admin = given.admin;
+    return penstock::app::top(given.top);
+  });
+  take_admin(*command, given);
+  command->add_flag("--once", given.top.once, "Print it once, as lines without colours");
+  command->add_flag("--json", given.top.json, "Print the admin port's /status, each on one line");
+}
+
 void add_ca(CLI::App& program, Given& given, int& code) {
   using namespace penstock::app;
   auto* ca = program.add_subcommand("ca", "Make the authority of `https: intercept`, or say where it is");
@@ -141,6 +166,21 @@ void add_ca(CLI::App& program, Given& given, int& code) {
   const auto& file = given.config_file;
   take_config(*add_command(*ca, "init", "Make it; never overwrites one", code, [&] { return ca_init(file); }), given);
   take_config(*add_command(*ca, "path", "Print where its certificate is", code, [&] { return ca_path(file); }), given);
+}
+
+void add_simulate(CLI::App& program, Given& given, int& code) {
+  auto& options = given.simulate;
+  auto* command = add_command(program, "simulate", "Say what other settings would have made of an event log", code,
+                              [&] { return penstock::app::simulate(options); });
+  command->add_option("--config", options.config_file, "The new settings, YAML")->option_text("FILE")->required();
+  command->add_option("--old", options.old_file, "Those that held then, replayed as well")->option_text("FILE");
+  command->add_option("--quota", options.quotas, "What an API lets pass, as in github=5000/h: counts what is beyond it")
+      ->option_text("NAME=RATE")
+      ->allow_extra_args(false);
+  command->add_flag("--json", options.json, "As JSON, for programs");
+  command->add_option("file", options.files, "event logs, of one process or of several; - for stdin")
+      ->option_text("FILE...")
+      ->required();
 }
 
 void add_commands(CLI::App& program, Given& given, int& code) {
@@ -168,6 +208,8 @@ void add_commands(CLI::App& program, Given& given, int& code) {
                   [&] { return reload(given.config_file, given.admin); }),
              given);
   add_resume(program, given, code);
+  add_top(program, given, code);
+  add_simulate(program, given, code);
   add_ca(program, given, code);
   add("presets", "List the presets of well-known APIs, or show one", [&] { return presets(given.file); })
       ->add_option("name", given.file, "such as github")

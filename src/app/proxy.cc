@@ -89,7 +89,7 @@ void Proxy::Impl::live(std::promise<std::expected<void, Error>> started) {
     if (!reloaded_file.empty()) own_engine.tell_of_reloads(reloaded_file);
     if (auto opened = own_engine.open(sockets); !opened) return started.set_value(std::move(opened));
     url = reachable(own_engine.proxy_endpoint());
-    admin_url = reachable(own_engine.admin_endpoint());
+    if (const auto admin = own_engine.admin_endpoint(); !admin.address.empty()) admin_url = reachable(admin);
     {
       const std::lock_guard lock(mutex);
       loop = &own_loop;
@@ -156,11 +156,25 @@ void Proxy::submit(Request request, ResponseSink on_response) {
   if (!posted) (*shared)(std::unexpected(Error{.token = {}, .message = "the proxy is not running"}));
 }
 
-Snapshot Proxy::snapshot() const {
+namespace {
+/// Kept once nothing refers to it any more: the loop may end before anything is taken.
+struct SnapshotPromise {
+  SnapshotPromise() = default;
+  SnapshotPromise(const SnapshotPromise&) = delete;
+  SnapshotPromise& operator=(const SnapshotPromise&) = delete;
+  ~SnapshotPromise() { promise.set_value(std::move(snapshot)); }
+
   std::promise<Snapshot> promise;
-  auto taken = promise.get_future();
-  const bool posted = impl_->post(
-      [impl = impl_.get(), promise = std::move(promise)]() mutable { promise.set_value(impl->engine->snapshot()); });
+  Snapshot snapshot;
+};
+}  // namespace
+
+Snapshot Proxy::snapshot() const {
+  auto promise = std::make_shared<SnapshotPromise>();
+  auto taken = promise->promise.get_future();
+  const bool posted = impl_->post([impl = impl_.get(), promise = std::move(promise)] {
+    impl->engine->look([impl, promise] { promise->snapshot = impl->engine->snapshot(); });
+  });
   return posted ? taken.get() : Snapshot{};
 }
 
@@ -177,11 +191,13 @@ std::expected<void, std::vector<ConfigError>> Proxy::Impl::take_on(const Config&
   if (!users) return std::unexpected(std::move(users.error()));
   auto authority = app::authority_of(next);
   if (!authority) return std::unexpected(std::vector{ConfigError{.message = std::move(authority.error().message)}});
+  auto networks = app::networks_to(next);
+  if (!networks) return std::unexpected(std::vector{ConfigError{.message = std::move(networks.error().message)}});
   std::promise<void> promise;
   auto changed = promise.get_future();
   const bool posted = post([this, copy = next, users = *std::move(users), authority = *std::move(authority),
-                            promise = std::move(promise)]() mutable {
-    engine->change(std::move(copy), std::move(users), std::move(authority));
+                            networks = *std::move(networks), promise = std::move(promise)]() mutable {
+    engine->change(std::move(copy), std::move(users), std::move(authority), std::move(networks));
     promise.set_value();
   });
   if (!posted) return std::unexpected(std::vector{not_running()});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/authority_file.h"
+#include "app/redis_network.h"
 #include "app/system_authorities.h"
 #include "app/users_file.h"
 #include "tls/check_identity.h"
@@ -15,12 +16,12 @@ namespace penstock::app {
 
 namespace {
 
-void check(std::vector<config::Issue>& issues, const std::string& name, const TlsConfig& identity) {
+/// `path` ends with a dot.
+void check(std::vector<config::Issue>& issues, const std::string& path, const TlsConfig& identity) {
   auto fine = tls::check(identity);
   if (fine) return;
   // The message begins with the key: "tls.clientKey: ...".
   const auto& words = fine.error().message;
-  const std::string path = "upstreams." + name + ".";
   issues.push_back({.path = path + words.substr(0, words.find_first_of(": ")), .message = path + words});
 }
 
@@ -50,8 +51,14 @@ std::vector<config::Issue> unusable_files(const Config& config) {
   std::vector<config::Issue> issues;
   check_authority(issues, config);
   check_users(issues, config.access);
-  for (const auto& upstream : config.upstreams) check(issues, upstream.name, upstream.settings.tls);
-  check(issues, "*", config.unmatched.tls);
+  for (const auto& upstream : config.upstreams)
+    check(issues, "upstreams." + upstream.name + ".", upstream.settings.tls);
+  check(issues, "upstreams.*.", config.unmatched.tls);
+  for (const auto& redis : config.redis) {
+    const std::string path = config::redis_path(config, redis) + ".";
+    if (redis.tls) check(issues, path, files_of(*redis.tls));
+    if (redis.sentinel && redis.sentinel->tls) check(issues, path + "sentinel.", files_of(*redis.sentinel->tls));
+  }
   std::ranges::move(missing_authorities(config), std::back_inserter(issues));
   return issues;
 }

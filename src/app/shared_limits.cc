@@ -3,11 +3,16 @@
 #include "app/shared_limits.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "flow/group_hash.h"
+#include "flow/local_limiter.h"
 
 namespace penstock::app {
 
@@ -21,52 +26,168 @@ base::SipKey random_label_key() {
   return {word(), word()};
 }
 
-bool groups_by_header(const UpstreamSettings& settings) {
-  return settings.group && settings.group->by == GroupRule::By::header;
+/// One for all, so that where two are one server it counts this process once.
+std::string name_of_process() {
+  const auto digits = flow::GroupHash::digits_of(redis::sockets().draw());
+  return {digits.data(), digits.size()};
 }
+
+std::string name_of(WhenDown rule) {
+  constexpr std::array kNames{"share", "wait", "open", "refuse"};
+  return kNames[static_cast<std::size_t>(rule)];
+}
+
+std::string kind_of_redis(const RedisConfig& redis) {
+  if (redis.sentinel) return "sentinel";
+  return redis.cluster.empty() ? "single" : "cluster";
+}
+
+/// Its groups have labels of a key that the processes agree on. With a secret, labels are made with that.
+bool needs_labels(const Config& config, const UpstreamSettings& settings) {
+  const auto* const redis = redis_of(config, settings);
+  return settings.group && settings.group->by == GroupRule::By::header && redis && redis->secret.empty();
+}
+
+/// Calls when the last that was to be seen is gone, be it answered or not.
+struct AllSeen {
+  std::function<void()> call;
+  base::WeakSelf<SharedLimits>::Ref owner;
+  ~AllSeen() {
+    if (owner) call();
+  }
+};
 }  // namespace
 
-SharedLimits::SharedLimits(loop::Loop& loop, loop::Resolver& resolver, const Config& config,
-                           const std::string& state_folder, redis::HubWatch watch, NoticeSink notices)
-    : config_(config), labels_(random_label_key()) {
-  if (!config_.redis) return;
-  processes_file_ =
-      std::make_unique<ProcessesFile>(loop, state_folder.empty() ? "" : state_folder + "/processes", notices);
-  watch.on_processes = [this, &loop](int seen) { processes_file_->seen(loop.now(), seen); };
-  hub_ = std::make_unique<redis::LimiterHub>(loop, resolver, *config_.redis, std::move(watch), std::move(notices));
-  hub_->remember(processes_file_->kept(), processes_file_->path());
+SharedLimits::SharedLimits(loop::Loop& loop, loop::Resolver& resolver, Networks networks, const Config& config,
+                           std::string state_folder, Watch watch, NoticeSink notices)
+    : loop_(loop),
+      resolver_(resolver),
+      config_(config),
+      state_folder_(std::move(state_folder)),
+      watch_(std::move(watch)),
+      notices_(std::move(notices)),
+      who_(name_of_process()),
+      labels_(random_label_key()) {
+  change(std::move(networks));
+}
+
+SharedLimits::~SharedLimits() { self_.expire(); }
+
+std::unique_ptr<SharedLimits::One> SharedLimits::make(const RedisConfig& config,
+                                                      std::unique_ptr<redis::Network> network, One* former) {
+  auto one = std::make_unique<One>(One{.config = config, .network = std::move(network), .file = nullptr});
+  const std::string& name = one->config.name;
+  const auto tell = [this, name](const Notice& notice) {
+    notices_({notice.level, all_.size() > 1 ? "redis." + name + ": " + notice.text : notice.text});
+  };
+  const std::string path = "/processes" + (name == RedisConfig{}.name ? "" : "." + name);
+  one->file = former ? std::move(former->file)
+                     : std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + path, tell);
+  redis::HubWatch watch{.on_found = watch_.on_found,
+                        .on_round_trip = [this, name](Duration took) { watch_.on_round_trip(name, took); },
+                        .on_processes = [this, file = one->file.get()](int seen) { file->seen(loop_.now(), seen); }};
+  one->hub = std::make_unique<redis::LimiterHub>(loop_, resolver_, one->config, std::move(watch), tell,
+                                                 one->network ? *one->network : redis::sockets(), who_);
+  one->hub->remember(one->file->kept(), "an earlier run saw so many (" + one->file->path() + ")");
+  if (!former) return one;
+  if (former->hub->processes() > 1) one->hub->remember(former->hub->processes(), "so many were seen before the reload");
+  one->before = former->before;
+  one->before.add(former->hub->counts());
+  return one;
+}
+
+void SharedLimits::change(Networks networks) {
+  former_ = std::exchange(all_, {});
+  for (std::size_t i = 0; i < config_.redis.size(); ++i) {
+    const auto& config = config_.redis[i];
+    const auto known =
+        std::ranges::find_if(former_, [&](const auto& one) { return one && one->config.name == config.name; });
+    if (known != former_.end() && (*known)->config == config) {
+      all_.push_back(std::move(*known));
+      former_.erase(known);
+    } else {
+      all_.push_back(make(config, std::move(networks[i]), known == former_.end() ? nullptr : known->get()));
+    }
+  }
   share_labels();
 }
 
-/// Upstreams with shared limits book through Redis; the others need not wait for it. With a secret, labels are made
-/// with that.
+redis::LimiterHub* SharedLimits::hub_of(const UpstreamSettings& settings) const {
+  const auto* const redis = redis_of(config_, settings);
+  if (!redis) return all_.empty() ? nullptr : all_.front()->hub.get();  // of an entry that is removed
+  return all_[static_cast<std::size_t>(redis - config_.redis.data())]->hub.get();
+}
+
 void SharedLimits::provide(proxy::Services& services) {
-  services.labels = config_.redis && !config_.redis->secret.empty() ? nullptr : &labels_;
-  if (!hub_) return;
-  services.make_limiter = [this](const std::string& name, const Limits& limits, flow::LimiterEvents& events) {
-    return shares(limits) ? hub_->make_limiter(name, limits, events) : hub_->make_pausing_limiter(name, limits, events);
+  services.labels = &labels_;
+  services.make_limiter = [this](const proxy::LimiterOf& of, flow::LimiterEvents& events,
+                                 std::unique_ptr<flow::Limiter> former) {
+    return make_limiter(of, events, std::move(former));
   };
-  services.fits_limiter = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
+  services.fits_limiter = [this](const flow::Limiter& limiter, const proxy::LimiterOf& of) {
+    return fits(limiter, of);
+  };
 }
 
-/// The processes agree on a key for labels only if needed: if groups are made by a header, and no secret is set.
-void SharedLimits::share_labels() {
-  if (!hub_ || !config_.redis->secret.empty()) return;
-  const bool any = std::ranges::any_of(config_.upstreams, groups_by_header, &UpstreamConfig::settings);
-  if (any || groups_by_header(config_.unmatched)) hub_->share_labels(labels_);
-}
-
-std::optional<RedisSnapshot> SharedLimits::snapshot() const {
-  if (!hub_) return std::nullopt;
-  RedisSnapshot now{.up = hub_->up(),
-                    .degraded = hub_->degraded(),
-                    .refused = hub_->lacks(),
-                    .limits_differ = hub_->limits_differ(),
-                    .calls = hub_->counts().calls};
-  for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i) {
-    now.errors.emplace_back(redis::kFailureLabels[i], hub_->counts().errors[i]);
+/// Upstreams with shared limits book through Redis; the others need not wait for it.
+std::unique_ptr<flow::Limiter> SharedLimits::make_limiter(const proxy::LimiterOf& of, flow::LimiterEvents& events,
+                                                          std::unique_ptr<flow::Limiter> former) {
+  if (auto* const hub = hub_of(of.settings)) {
+    return shares(of.limits) ? hub->make_limiter(of.upstream, of.limits, events, std::move(former))
+                             : hub->make_pausing_limiter(of.upstream, of.limits, events, std::move(former));
   }
-  return now;
+  return redis::make_local_limiter(loop_, of.limits, std::move(former));
+}
+
+bool SharedLimits::fits(const flow::Limiter& limiter, const proxy::LimiterOf& of) const {
+  if (const auto* const hub = hub_of(of.settings)) return hub->keeps(of.upstream, limiter, shares(of.limits));
+  return dynamic_cast<const flow::LocalLimiter*>(&limiter) != nullptr;
+}
+
+/// The processes agree on a key for labels only if needed. All ask the same Redis: the first without a secret.
+void SharedLimits::share_labels() {
+  const bool any = needs_labels(config_, config_.unmatched) ||
+                   std::ranges::any_of(config_.upstreams, [this](const UpstreamConfig& upstream) {
+                     return needs_labels(config_, upstream.settings);
+                   });
+  const auto first = std::ranges::find_if(all_, [](const auto& one) { return one->config.secret.empty(); });
+  for (auto one = all_.begin(); one != all_.end(); ++one)
+    (*one)->hub->share_labels(any && one == first ? &labels_ : nullptr);
+}
+
+void SharedLimits::look(std::function<void()> seen) {
+  const auto all = std::make_shared<AllSeen>(std::move(seen), self_.ref());
+  for (const auto& one : all_) one->hub->look([all] {});
+}
+
+std::vector<RedisSnapshot> SharedLimits::snapshot() const {
+  std::vector<RedisSnapshot> all;
+  for (const auto& one : all_) {
+    const auto& hub = *one->hub;
+    const WhenDown rule = one->config.when_down;
+    const bool shared = hub.up() && !hub.degraded();
+    redis::Counts counts = one->before;
+    counts.add(hub.counts());
+    auto& now = all.emplace_back(RedisSnapshot{.name = one->config.name,
+                                               .up = hub.up(),
+                                               .processes = hub.processes(),
+                                               .kind = kind_of_redis(one->config),
+                                               .tls = one->config.tls.has_value(),
+                                               .mode = shared ? "shared" : name_of(rule),
+                                               .share_of = !shared && rule == WhenDown::share ? hub.sharers() : 1,
+                                               .degraded = hub.degraded(),
+                                               .refused = hub.lacks(),
+                                               .limits_differ = hub.limits_differ(),
+                                               .nodes = hub.nodes(),
+                                               .calls = counts.calls});
+    for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i)
+      now.errors.emplace_back(redis::kFailureLabels[i], counts.errors[i]);
+  }
+  return all;
+}
+
+bool SharedLimits::degraded(const std::string& upstream) const {
+  return std::ranges::any_of(all_, [&](const auto& one) { return one->hub->degraded(upstream); });
 }
 
 }  // namespace penstock::app

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Redis adds to the proxy: limiters that count for all processes, the number of processes kept over restarts, and
-// one key for the labels of groups. Without Redis only the key is there. For the engine.
+// What each Redis adds to the proxy: limiters that count for all processes, the number of processes kept over restarts,
+// and one key for the labels of groups. Without Redis only the key is there. For the engine.
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/processes_file.h"
+#include "app/redis_network.h"
 #include "base/sip_hash.h"
+#include "base/weak_self.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "penstock/config.h"
@@ -21,27 +25,59 @@ namespace penstock::app {
 
 class SharedLimits {
  public:
-  /// Connects to `config.redis`, if there is one. `config` is the one in force, which may change in place: call
-  /// change() then. `state_folder` as in ProcessesFile; empty: none. `watch.on_processes` is set here.
-  SharedLimits(loop::Loop& loop, loop::Resolver& resolver, const Config& config, const std::string& state_folder,
-               redis::HubWatch watch, NoticeSink notices);
+  struct Watch {
+    std::function<void(const std::vector<Endpoint>&)> on_found;                  ///< as in HubWatch
+    std::function<void(const std::string& redis, Duration took)> on_round_trip;  ///< by RedisConfig::name
+  };
+  /// Connects to each Redis of `config`, which is the one in force and may change in place: call change() then.
+  /// `networks` are theirs. `state_folder` is where ProcessesFile has its files; empty: none.
+  SharedLimits(loop::Loop& loop, loop::Resolver& resolver, Networks networks, const Config& config,
+               std::string state_folder, Watch watch, NoticeSink notices);
+  ~SharedLimits();
   SharedLimits(const SharedLimits&) = delete;
   SharedLimits& operator=(const SharedLimits&) = delete;
 
   /// Sets what makes limiters, and the key for labels. All limiters and users of the key must be gone before this
   /// object.
   void provide(proxy::Services& services);
-  void change() { share_labels(); }
-  /// Nullopt without Redis.
-  std::optional<RedisSnapshot> snapshot() const;
+  /// The configuration has changed. A Redis that has not keeps its connection; for the others, the limiters that are
+  /// there do not fit any more. When all are replaced, call leave_former().
+  void change(Networks networks);
+  void leave_former() { former_.clear(); }
+  /// As Engine::look().
+  void look(std::function<void()> seen);
+  /// In the order of the configuration.
+  std::vector<RedisSnapshot> snapshot() const;
+  /// Whether limits of the upstream of that name go on without Redis.
+  bool degraded(const std::string& upstream) const;
 
  private:
+  struct One {
+    RedisConfig config;
+    std::unique_ptr<redis::Network> network;  // null: plain sockets
+    std::unique_ptr<ProcessesFile> file;
+    redis::Counts before{};  // those of earlier connections of that name
+    std::unique_ptr<redis::LimiterHub> hub{};
+  };
+
+  std::unique_ptr<One> make(const RedisConfig& config, std::unique_ptr<redis::Network> network, One* former);
+  redis::LimiterHub* hub_of(const UpstreamSettings& settings) const;
+  std::unique_ptr<flow::Limiter> make_limiter(const proxy::LimiterOf& of, flow::LimiterEvents& events,
+                                              std::unique_ptr<flow::Limiter> former);
+  bool fits(const flow::Limiter& limiter, const proxy::LimiterOf& of) const;
   void share_labels();
 
+  loop::Loop& loop_;
+  loop::Resolver& resolver_;
   const Config& config_;
-  base::SipKey labels_;  // for the labels that the log gives to groups by header
-  std::unique_ptr<ProcessesFile> processes_file_;
-  std::unique_ptr<redis::LimiterHub> hub_;  // null without Redis
+  const std::string state_folder_;
+  const Watch watch_;
+  const NoticeSink notices_;
+  const std::string who_;
+  base::SipKey labels_;                       // for the labels that the log gives to groups by header
+  std::vector<std::unique_ptr<One>> all_;     // in the order of the configuration
+  std::vector<std::unique_ptr<One>> former_;  // whose limiters are being replaced
+  base::WeakSelf<SharedLimits> self_{this};
 };
 
 }  // namespace penstock::app

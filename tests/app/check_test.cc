@@ -15,6 +15,8 @@
 
 #include "app/home.h"
 #include "app/program.h"
+#include "support/held_port.h"
+#include "support/redis_server.h"
 #include "tls/authority.h"
 
 namespace penstock::app {
@@ -288,6 +290,69 @@ TEST(Check, knows_that_what_is_intercepted_shows_paths_and_fields_but_only_where
   EXPECT_EQ(ended.err, config +
                            ":4:15: warning: upstreams.a: b.example:8443 is never intercepted, as 8443 is not in "
                            "access.connectPorts\n");
+}
+
+std::string file_with_redis(const std::string& url, const std::string& keys = "") {
+  return "version: 1\nredis: { url: '" + url + "'" + keys + " }\n";
+}
+
+TEST(CheckLive, says_what_it_finds_of_redis) {
+  test::RedisServer redis;
+  const TemporaryFile file(file_with_redis(redis.url()));
+  const auto ended = penstock({"check", "--live", file.path()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(
+      ended.out,
+      testing::MatchesRegex(".*: ok\nRedis [0-9.]+ at redis://127.0.0.1:[0-9]+/0, standalone, without "
+                            "TLS, as user default\na round trip takes ([0-9]+ µs|[0-9.]+ ms), its "
+                            "clock is ([0-9]+ µs|[0-9.]+ ms) (behind|ahead of) ours\nits user may do all that Penstock "
+                            "needs\n"));
+  EXPECT_EQ(ended.err, "");
+}
+
+// A request would not wait so long, but whoever asks what is wrong wants an answer.
+TEST(CheckLive, has_more_patience_than_requests_have) {
+  test::RedisServer redis;
+  redis.run({"CLIENT", "PAUSE", "400", "WRITE"});
+  const TemporaryFile file(file_with_redis(redis.url(), ", timeout: 50ms"));
+  const auto ended = penstock({"check", "--live", file.path()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+}
+
+TEST(CheckLive, warns_of_a_redis_that_evicts_and_of_rights_that_are_missing) {
+  test::RedisServer redis({"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
+  redis.run({"ACL", "SETUSER", "default", "-publish"});
+  const TemporaryFile file(file_with_redis(redis.url()));
+  const auto ended = penstock({"check", "--live", file.path()});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.err,
+              testing::HasSubstr("maxmemory-policy is allkeys-lru: a key that it evicts is a limit forgotten"));
+  EXPECT_THAT(ended.err, testing::HasSubstr("its user lacks: +publish"));
+}
+
+TEST(CheckLive, fails_where_limits_cannot_be_shared) {
+  test::RedisServer redis({"--requirepass", "s3cret"});
+  const test::HeldPort nobody;
+  const auto why = [](const std::string& text) {
+    const TemporaryFile file(text);
+    const auto ended = penstock({"check", "--live", file.path()});
+    EXPECT_EQ(ended.code, 1) << ended.out;
+    return ended.err;
+  };
+  EXPECT_THAT(why(file_with_redis(redis.url())),
+              testing::HasSubstr("is down: NOAUTH Authentication required. Set redis.password"));
+  EXPECT_THAT(why(file_with_redis(redis.url(), ", password: wrong")), testing::HasSubstr("is down: WRONGPASS"));
+  EXPECT_THAT(why(file_with_redis("redis://127.0.0.1:" + std::to_string(nobody.number()))),
+              testing::HasSubstr("is down: Connection refused"));
+  redis.run({"AUTH", "s3cret"});
+  redis.run({"ACL", "SETUSER", "default", "-evalsha"});
+  EXPECT_THAT(why(file_with_redis(redis.url(), ", password: s3cret")), testing::HasSubstr("+evalsha"));
+}
+
+TEST(CheckLive, says_that_there_is_no_redis) {
+  const TemporaryFile file("version: 1\n");
+  EXPECT_THAT(penstock({"check", "--live", file.path()}).out,
+              testing::HasSubstr("no redis: each process keeps its limits"));
 }
 
 }  // namespace

@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "app/program.h"
 
@@ -127,6 +132,106 @@ TEST(Exec, listens_on_loopback_for_its_command_whatever_the_file_says) {
                                "echo $http_proxy; curl -s -o /dev/null -w '%{http_code}' http://localhost:1/"});
   EXPECT_THAT(ended.out, StartsWith("http://127.0.0.1:"));
   EXPECT_THAT(ended.out, testing::EndsWith("502"));  // forwarded, and refused by nobody but the port
+}
+
+/// Which sockets the command's parent listens on.
+constexpr const char* kListeners =
+    "for fd in /proc/$PPID/fd/*; do readlink $fd; done | sed -n 's/socket:.\\([0-9]*\\).*/\\1/p' | while read inode; "
+    "do "
+    "awk -v inode=$inode '$4 == \"0A\" && $10 == inode { print $2 }' /proc/net/tcp; done | wc -l";
+
+TEST(Exec, opens_no_admin_port_unless_it_is_asked_to) {
+  Texts words{"exec", "--config", PENSTOCK_CONFIG_DIR "/container.yaml", "--", "sh", "-c", kListeners};
+  EXPECT_EQ(penstock(words).out, "1\n") << "the proxy";
+  words.insert(words.begin() + 1, {"--admin", "127.0.0.1:0"});
+  const auto with = penstock(words);
+  EXPECT_EQ(with.out, "2\n");
+  EXPECT_THAT(with.err, testing::ContainsRegex("penstock: the page is at http://127.0.0.1:[1-9][0-9]*/\n"));
+}
+
+TEST(Exec, refuses_an_admin_port_that_is_none) {
+  const auto wrong = penstock({"exec", "--admin", "localhost", "--", "true"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("--admin: 'localhost' is not address:port"));
+}
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// What the page in the file has to show.
+nlohmann::json frozen_in(const std::string& path) {
+  const auto page = text_of(path);
+  const std::string open = R"(<script type="application/json" id="frozen">)";
+  const auto begin = page.find(open) + open.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+TEST(Exec, reports_how_the_command_has_left_all_in_one_page) {
+  const TemporaryFile file("");
+  const TemporaryFile config("version: 1\nupstreams: { here: { match: localhost, redact: ['/bot{}/'], rate: 5/s } }\n");
+  const auto ended = penstock({"exec", "--report", file.path(), "--config", config.path(), "--", "curl", "-s", "-o",
+                               "/dev/null", "-g", "http://localhost:1/bot123:ABC/%3C/script>?<"});
+  EXPECT_EQ(ended.code, 0) << "curl got a 502: " << ended.err;
+  const auto page = text_of(file.path());
+  EXPECT_THAT(page, StartsWith("<!doctype html>"));
+  const auto frozen = frozen_in(file.path());
+  EXPECT_EQ(frozen["snapshot"]["full"], true);
+  EXPECT_EQ(frozen["snapshot"]["upstreams"][0]["name"], "here");
+  ASSERT_EQ(frozen["events"].size(), 1U) << "of a request its end alone, as on the page";
+  EXPECT_EQ(frozen["events"][0]["event"], "error");
+  EXPECT_EQ(frozen["dropped"], 0);
+  EXPECT_THAT(frozen["title"], testing::ContainsRegex("penstock exec curl has left it at 2[0-9]{3}-[0-9]{2}-[0-9]{2} "
+                                                      "[0-9:]{8} UTC, with exit code 0"));
+  const auto sent = frozen["history"]["here"].get<std::vector<int>>();
+  EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), 0), 1);
+  EXPECT_EQ(page.find("123:ABC"), std::string::npos);
+  struct stat there {};
+  ASSERT_EQ(::stat(file.path().c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 0777, 0600u);
+}
+
+TEST(Exec, reports_the_latest_requests_and_how_many_there_were_before) {
+  const TemporaryFile file("");
+  const auto ended = penstock({"exec", "--no-summary", "--report", file.path(), "--", "sh", "-c",
+                               "curl -s -o /dev/null 'http://localhost:1/[1-250]'; exit 3"});
+  EXPECT_EQ(ended.code, 3);
+  const auto frozen = frozen_in(file.path());
+  EXPECT_EQ(frozen["events"].size(), 200U);
+  EXPECT_EQ(frozen["dropped"], 50);
+  EXPECT_EQ(frozen["events"][0]["path"], "/51");
+  EXPECT_EQ(frozen["events"][199]["path"], "/250");
+}
+
+TEST(Exec, refuses_a_report_that_would_be_written_to_what_is_no_file_before_it_begins) {
+  const TemporaryFile aim("as it was");
+  const auto link = aim.path() + ".link";
+  ASSERT_EQ(::symlink(aim.path().c_str(), link.c_str()), 0);
+  for (const std::string& place : {link, std::string("/dev/null"), std::string("/tmp"),
+                                   std::string("/no/such/folder/x"), aim.path() + "/x", std::string()}) {
+    const auto ended = penstock({"exec", "--report", place, "--", "echo", "ran"});
+    EXPECT_EQ(ended.code, 1) << place;
+    EXPECT_EQ(ended.out, "") << place;
+    EXPECT_THAT(ended.err, testing::AllOf(StartsWith("penstock: "), HasSubstr(place)));
+  }
+  EXPECT_EQ(text_of(aim.path()), "as it was");
+  ::unlink(link.c_str());
+}
+
+TEST(Exec, says_that_a_report_could_not_be_written_and_fails_unless_the_command_did) {
+  const TemporaryFile aim("as it was");
+  const auto file = aim.path() + ".html";
+  for (const auto& [own, code] : {std::pair("0", 1), std::pair("5", 5)}) {
+    const auto ended =
+        penstock({"exec", "--report", file, "--", "sh", "-c", "ln -s " + aim.path() + " " + file + "; exit " + own});
+    EXPECT_EQ(ended.code, code);
+    EXPECT_THAT(ended.err, HasSubstr(file + " is there, and is no plain file"));
+    ::unlink(file.c_str());
+  }
+  EXPECT_EQ(text_of(aim.path()), "as it was");
+  EXPECT_EQ(penstock({"exec", "--report", file, "--print"}).code, 2);
 }
 
 TEST(Exec, writes_events_to_the_file_that_the_configuration_names) {

@@ -120,6 +120,23 @@ TEST(Explain, never_shows_a_password) {
   EXPECT_THAT(explained_limits("http://chat.example/"), Not(HasSubstr("s3cret")));
 }
 
+TEST(Explain, never_shows_what_is_secret_in_a_path) {
+  const std::string yaml = R"(
+version: 1
+upstreams:
+  telegram: { preset: telegram }
+  hooks: { preset: slack-hooks, baseUrl: "https://hooks.slack.com" }
+)";
+  for (const auto* url : {"http://api.telegram.org/bot123:ABC/getMe", "/@telegram/bot123:ABC/getMe",
+                          "http://api.telegram.org/b%6ft123:ABC", "http://hooks.slack.com/services/T123/B/x",
+                          "/@hooks/services/T123", "/@nobody/bot123:ABC/x"})
+    EXPECT_THAT(explained_by(yaml, url), Not(HasSubstr("123"))) << url;
+  const auto text = explained_by(yaml, "/@hooks/services/T123/B0/x");
+  EXPECT_THAT(text, testing::StartsWith("/@hooks/services/…\n"));
+  EXPECT_THAT(text, HasSubstr("group       a hash, for its name is secret (redact) (path:"));
+  EXPECT_THAT(text, HasSubstr(", for /services/…, each request on its own"));
+}
+
 TEST(Explain, says_that_an_unmatched_host_is_an_upstream_of_its_own) {
   const auto text = explained("http://Example.com:8080/");
   EXPECT_THAT(text, HasSubstr("upstream    example.com:8080\n"));

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 std::string settings_for(int port) { return "version: 1\nadmin: { listen: 127.0.0.1:" + std::to_string(port) + " }\n"; }
 
 // What the command says of an admin port that answers so; `head` is what it asked.
-Ended told(const std::string& answer, std::string* head = nullptr) {
+Ended healthcheck_told(const std::string& answer, std::string* head = nullptr) {
   test::ListeningSocket admin;
   const TemporaryFile file(settings_for(admin.port()));
   std::string asked;
@@ -30,18 +30,18 @@ Ended told(const std::string& answer, std::string* head = nullptr) {
 
 TEST(Healthcheck, is_content_with_200) {
   std::string head;
-  const auto ended = told("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &head);
+  const auto ended = healthcheck_told("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &head);
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out + ended.err, "");
   EXPECT_THAT(head, testing::StartsWith("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:"));
 }
 
 TEST(Healthcheck, is_not_content_with_anything_else) {
-  const auto draining = told("HTTP/1.1 503 Service Unavailable\r\n\r\n");
+  const auto draining = healthcheck_told("HTTP/1.1 503 Service Unavailable\r\n\r\n");
   EXPECT_EQ(draining.code, 1);
   EXPECT_THAT(draining.err, HasSubstr("answers HTTP/1.1 503 Service Unavailable"));
-  EXPECT_EQ(told("").code, 1);
-  EXPECT_EQ(told("SSH-2.0-nonsense\r\n").code, 1);
+  EXPECT_EQ(healthcheck_told("").code, 1);
+  EXPECT_EQ(healthcheck_told("SSH-2.0-nonsense\r\n").code, 1);
 }
 
 TEST(Healthcheck, says_that_nobody_listens) {

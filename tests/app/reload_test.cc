@@ -20,7 +20,7 @@ using testing::HasSubstr;
 void write(const TemporaryFile& file, const std::string& text) { std::ofstream(file.path()) << text; }
 
 /// What the command says of an admin port that answers so.
-Ended told(const std::string& answer) {
+Ended told_of(const std::string& answer) {
   test::ListeningSocket admin;
   std::thread serving([&] { serve_one(admin, answer); });
   auto ended = penstock({"reload", "--admin", "127.0.0.1:" + std::to_string(admin.port())});
@@ -69,7 +69,7 @@ TEST_F(ReloadCommand, takes_the_port_from_a_file) {
 /// SIGHUP would end a program which a proxy is only a part of.
 TEST(Reload, sends_nothing_to_a_process_that_reads_no_file) {
   for (const auto* reload : {"null", "7", "{}", "{\"pid\": \"1\", \"file\": \"f\", \"count\": 1, \"errors\": []}"}) {
-    const auto ended = told(status(reload));
+    const auto ended = told_of(status(reload));
     EXPECT_EQ(ended.code, 1);
     EXPECT_THAT(ended.err, HasSubstr("nothing to reload: it was not started by `penstock run FILE`"));
   }
@@ -84,7 +84,7 @@ TEST(Reload, sends_nothing_to_what_is_no_penstock) {
   ASSERT_TRUE(other.says("\n"));
   const auto pid = static_cast<pid_t>(std::stoi(other.said_after("")));
   for (const pid_t of : {pid_t{0}, pid_t{-1}, pid_t{1}, pid}) {
-    const auto ended = told(status_of(of));
+    const auto ended = told_of(status_of(of));
     EXPECT_EQ(ended.code, 1);
     EXPECT_THAT(ended.err, HasSubstr("is no Penstock of this machine: send it SIGHUP there"));
   }
@@ -94,14 +94,14 @@ TEST(Reload, sends_nothing_to_what_is_no_penstock) {
 }
 
 TEST(Reload, waits_for_nothing_that_is_shutting_down) {
-  EXPECT_THAT(told("HTTP/1.1 200 OK\r\n\r\n{\"draining\": true, \"reload\": null}").err,
+  EXPECT_THAT(told_of("HTTP/1.1 200 OK\r\n\r\n{\"draining\": true, \"reload\": null}").err,
               HasSubstr("it is shutting down"));
 }
 
 TEST(Reload, says_that_nothing_answers) {
   EXPECT_THAT(penstock({"reload", "--admin", "http://127.0.0.1:1"}).err,
               HasSubstr("127.0.0.1:1: Connection refused; is this the admin port of a running Penstock?"));
-  EXPECT_THAT(told("HTTP/1.1 404 Not Found\r\n\r\n").err, HasSubstr("HTTP/1.1 404 Not Found; this is not"));
+  EXPECT_THAT(told_of("HTTP/1.1 404 Not Found\r\n\r\n").err, HasSubstr("HTTP/1.1 404 Not Found; this is not"));
   EXPECT_THAT(penstock({"reload", "--admin", "nonsense"}).err, HasSubstr("write it as in http://127.0.0.1:9128"));
 }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// See log_router.h.
+#include "app/log_router.h"
+
+#include <utility>
+
+#include "base/sip_hash.h"
+#include "http/fields.h"
+
+namespace penstock::app {
+
+namespace {
+
+constexpr std::string_view kOthers = "*:others", kHidden = "\u2026";
+
+/// The port that an upstream's own name has, as in `api.example.com:8080`; 0: it is no such name.
+std::uint16_t port_of(std::string_view name) {
+  const auto authority = http::parse_authority(name);
+  return authority ? authority->port : 0;
+}
+
+}  // namespace
+
+LogRouter::LogRouter(const Config& config) : config_(config), router_(config) {
+  for (std::size_t entry = 0; entry <= config.upstreams.size(); ++entry) {
+    const auto& rule = settings_of(entry).group;
+    groupings_.push_back(rule ? std::optional<proxy::Grouping>(std::in_place, *rule, flow::GroupHash{"", ""})
+                              : std::nullopt);
+  }
+  for (const auto& upstream : config.upstreams) {
+    by_name_[upstream.name] = static_cast<std::uint32_t>(upstreams_.size());
+    upstreams_.push_back({.name = upstream.name, .settings = &upstream.settings});
+  }
+}
+
+const UpstreamSettings& LogRouter::settings_of(std::size_t entry) const {
+  return entry == 0 ? config_.unmatched : config_.upstreams[entry - 1].settings;
+}
+
+bool LogRouter::set_quota(std::string_view name, const Rate& quota) {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return false;
+  upstreams_[found->second].quota = quota;
+  return true;
+}
+
+replay::Place LogRouter::place(const replay::EventLine& line) {
+  http::Target target{.host = std::string(line.host), .literal = http::is_literal(line.host)};
+  target.tunnel = line.tunnel;
+  if (!line.tunnel) target.resource = line.path;
+  const auto entry = entry_of(line, target);
+  const std::uint64_t group = group_of(entry.value_or(0), line, target);
+  if (entry && *entry > 0) return {group, static_cast<std::uint32_t>(*entry - 1)};
+  return {group, unnamed(line, target, !entry)};
+}
+
+/// nullopt: none, and requests that no entry names are denied.
+std::optional<std::size_t> LogRouter::entry_of(const replay::EventLine& line, http::Target& target) {
+  const auto named = by_name_.find(line.upstream);
+  if (named != by_name_.end() && named->second < config_.upstreams.size()) return named->second + 1;
+  const std::uint16_t port = port_of(line.upstream);
+  proxy::Route route;
+  for (const std::uint16_t tried : {std::uint16_t{443}, std::uint16_t{80}}) {
+    target.port = port > 0 ? port : tried;
+    target.scheme = target.tunnel ? "" : target.port == 443 ? "https" : "http";
+    route = router_.route(target);
+    if (route.pattern || port > 0) break;
+  }
+  if (!route.pattern && port == 0) target.port = 443;
+  if (route.denied) return std::nullopt;
+  routed_anew_ += route.entry > 0 ? 1 : 0;
+  return route.entry;
+}
+
+std::uint32_t LogRouter::unnamed(const replay::EventLine& line, const http::Target& target, bool is_denied) {
+  const bool has_own = port_of(line.upstream) > 0;
+  const bool has_none = line.upstream.empty() && line.host.empty();
+  std::string name = has_none ? "(no upstream)" : replay::printable(has_own ? line.upstream : target.authority());
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  if (upstreams_.size() >= config_.upstreams.size() + kMostUnnamed) name = kOthers;
+  const auto [made, is_new] = by_name_.try_emplace(name, static_cast<std::uint32_t>(upstreams_.size()));
+  if (is_new) upstreams_.push_back({.name = name, .settings = &config_.unmatched, .is_denied = is_denied});
+  return made->second;
+}
+
+std::uint64_t LogRouter::group_of(std::size_t entry, const replay::EventLine& line, const http::Target& target) {
+  const auto& grouping = groupings_[entry];
+  if (!grouping) return 0;
+  std::string room;
+  std::string_view name = line.group;
+  const auto by = settings_of(entry).group->by;
+  if (by != GroupRule::By::header) {
+    name = grouping->name(target, http::Fields{}, room);
+    with_secret_path_ += by == GroupRule::By::path && line.path.contains(kHidden) ? 1 : 0;
+  } else if (name.empty()) {
+    ++without_header_;
+  }
+  return base::sip_hash({.first = 1, .second = 2}, name) | 1;  // never 0
+}
+
+}  // namespace penstock::app

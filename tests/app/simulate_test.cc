@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock simulate` with logs of real runs: with the settings of the run it comes to the waits of the run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/program.h"
+#include "support/origin.h"
+#include "support/sockets.h"
+
+namespace penstock::app {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+using namespace std::chrono_literals;
+
+/// An API whose work on each request takes so long.
+test::Origin::Script working(std::chrono::milliseconds work) {
+  return [work](test::Origin&, test::Socket& peer, int) {
+    while (!peer.read_until("\r\n\r\n").empty()) {
+      std::this_thread::sleep_for(work);
+      peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+  };
+}
+
+/// Three upstreams of one host; what makes their requests wait differs.
+std::string settings_logging_to(const std::string& log) {
+  return "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: " + log +
+         " }\n"
+         "upstreams:\n"
+         "  paced: { match: 127.0.0.1/paced, limits: [ { pacer: { qps: 60 } } ] }\n"
+         "  windowed: { match: 127.0.0.1/windowed, limits: [ { window: { reservoir: 15, interval: 400ms } } ] }\n"
+         "  slots: { match: 127.0.0.1/slots, maxConcurrent: 2 }\n";
+}
+
+/// A crowd at each upstream at once, each request on a connection of its own; returns when all are answered.
+void send_crowds(std::uint16_t proxy, const std::string& host, int count) {
+  std::vector<test::Socket> clients;
+  for (int i = 0; i < 3 * count; ++i) clients.push_back(test::connect_to(proxy));
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const std::string path = std::vector{"/paced", "/windowed", "/slots"}[i % 3];
+    clients[i].send("GET http://" + host + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+  }
+  for (auto& client : clients) EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 200"));
+}
+
+Json simulated(const Texts& arguments) {
+  Texts all{"simulate", "--json"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const auto ended = penstock(all);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return ended.code == 0 ? Json::parse(ended.out) : Json();
+}
+
+void expect_alike(const Json& upstream, const char* percentile) {
+  const double logged = upstream.at("logged").at("waitMs").at(percentile);
+  const double replayed = upstream.at("new").at("waitMs").at(percentile);
+  EXPECT_LE(std::abs(replayed - logged), std::max(5.0, 0.05 * logged))
+      << upstream.at("name") << " " << percentile << ": " << logged << " ms, replayed " << replayed << " ms";
+}
+
+TEST(Simulate, comes_to_the_waits_of_the_run_with_its_settings) {
+  const TemporaryFile log("");
+  const TemporaryFile config(settings_logging_to(log.path()));
+  const test::Origin origin(working(20ms));
+  {
+    Program running({"run", "--config", config.path()});
+    ASSERT_TRUE(running.says("listening on http://127.0.0.1:"));
+    const auto port = std::stoi(running.said_after("listening on http://127.0.0.1:"));
+    send_crowds(static_cast<std::uint16_t>(port), origin.host(), 60);
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().code, 0);
+  }
+  const auto told = simulated({"--config", config.path(), log.path()});
+  EXPECT_EQ(told.at("log").at("requests"), 180);
+  EXPECT_EQ(told.at("log").at("badLines"), 0);
+  ASSERT_EQ(told.at("upstreams").size(), 3U);
+  for (const auto& upstream : told.at("upstreams")) {
+    EXPECT_EQ(upstream.at("requests"), 60);
+    EXPECT_EQ(upstream.at("new").at("sent"), 60);
+    EXPECT_GT(upstream.at("logged").at("waitMs").at("p95"), 300) << "there is something to come to";
+    for (const auto* percentile : {"p50", "p95", "p99"}) expect_alike(upstream, percentile);
+  }
+}
+
+std::string line(const std::string& event, const std::string& id, const std::string& upstream, const std::string& host,
+                 const std::string& path, const std::string& more) {
+  return R"({"ts":"2026-11-21T09:30:00.100000Z","event":")" + event + R"(","id":")" + id + R"(","upstream":")" +
+         upstream + R"(","group":"","method":"GET","host":")" + host + R"(","path":")" + path +
+         R"(","pending":0,"inFlight":1,"waitMs":0.010)" + more + "}\n";
+}
+
+constexpr const char* kNew = R"(
+version: 1
+upstreams:
+  renamed: { match: api.example.com, maxConcurrent: 1 }
+  search:  { match: api.example.com/search }
+  kept:    { match: elsewhere.example, group: "path:/u/{user}", limits: [ { pacer: { qps: 1, per: group } } ] }
+)";
+
+std::string mixed_log() {
+  return line("dispatch", "a", "old", "api.example.com", "/x", "") +
+         line("dispatch", "b", "old", "api.example.com", "/search/y", "") +
+         line("dispatch", "c", "kept", "a.example", "/u/1", "") +
+         line("dispatch", "d", "kept", "a.example", "/u/2", "") +
+         line("dispatch", "e", "kept", "a.example", "/u/1", "") +
+         line("dispatch", "f", "b.example:8080", "b.example", "/", "") + "no event\n";
+}
+
+TEST(Simulate, routes_and_groups_by_the_new_settings) {
+  const TemporaryFile config(kNew), log(mixed_log());
+  const auto told = simulated({"--config", config.path(), log.path()});
+  std::vector<std::string> names;
+  for (const auto& upstream : told.at("upstreams")) names.push_back(upstream.at("name"));
+  EXPECT_THAT(names, testing::ElementsAre("kept", "renamed", "search", "b.example:8080"));
+  const auto& kept = told.at("upstreams")[0];
+  EXPECT_EQ(kept.at("new").at("waitMs").at("p50"), 0.0) << "two of three are the first of their group";
+  EXPECT_NEAR(kept.at("new").at("waitMs").at("max"), 1000, 0.01);
+  EXPECT_EQ(told.at("log").at("firstBadLines")[0].at("line"), 7);
+}
+
+TEST(Simulate, says_in_words_what_it_found) {
+  const TemporaryFile config(kNew), log(mixed_log());
+  const auto ended =
+      penstock({"simulate", "--config", config.path(), "--old", config.path(), "--quota", "kept=1/s", log.path()});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out,
+              StartsWith("6 events of 6 requests, 2026-11-21 09:30:00 to 2026-11-21 09:30:00 UTC\n1 bad line: "));
+  EXPECT_THAT(ended.out, HasSubstr("as logged    old settings    new settings\n"));
+  EXPECT_THAT(ended.out, HasSubstr("beyond its quota"));
+  EXPECT_THAT(ended.out, HasSubstr("go by host and path"));
+  EXPECT_EQ(
+      penstock({"simulate", "--config", config.path(), "--old", config.path(), "--quota", "kept=1/s", log.path()}).out,
+      ended.out);
+}
+
+TEST(Simulate, reads_several_files_as_one_log) {
+  const TemporaryFile config(kNew), one(line("dispatch", "a", "kept", "a.example", "/u/1", "")),
+      other(line("dispatch", "b", "kept", "a.example", "/u/1", ""));
+  const auto told = simulated({"--config", config.path(), one.path(), other.path()});
+  EXPECT_NEAR(told.at("upstreams")[0].at("new").at("waitMs").at("max"), 1000, 0.01);
+  EXPECT_THAT(told.at("notKnown").dump(), HasSubstr("which process got which request"));
+}
+
+TEST(Simulate, says_what_it_cannot_do) {
+  const TemporaryFile config(kNew), log(mixed_log()), no_log("hello\n");
+  const auto without_file = penstock({"simulate", "--config", config.path(), log.path() + ".none"});
+  EXPECT_EQ(without_file.code, 1);
+  EXPECT_THAT(without_file.err, HasSubstr("cannot read "));
+  const auto without_events = penstock({"simulate", "--config", config.path(), no_log.path()});
+  EXPECT_EQ(without_events.code, 1);
+  EXPECT_EQ(without_events.err, "penstock: no request in 1 lines: is this an event log?\n");
+  for (const auto* quota : {"kept", "kept=fast", "nobody=1/s"}) {
+    const auto ended = penstock({"simulate", "--config", config.path(), "--quota", quota, log.path()});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_THAT(ended.err, StartsWith("penstock: --quota "));
+  }
+  EXPECT_EQ(penstock({"simulate", log.path()}).code, 2) << "the new settings are needed";
+}
+
+}  // namespace
+}  // namespace penstock::app
