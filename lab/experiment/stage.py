@@ -58,6 +58,9 @@ class Redis:
     def start(self):
         self._server = RedisServer(self.port, self._directory, self._options)
 
+    def pid(self):
+        return self._server.pid
+
     def kill(self):
         """Like kill -9; does nothing if Redis is not running."""
         if self._server:
@@ -137,29 +140,29 @@ class Wrapped:
     """A process that says in its first line on which port it listens."""
 
     def __init__(self, process):
-        self._process = process
+        self.process = process
         self.port = int(process.line().removeprefix("port "))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._process.end()
+        self.process.end()
 
 
 class Origin(Wrapped):
     def order(self, line):
-        self._process.tell(line)
+        self.process.tell(line)
 
     def arrivals(self):
         """Ends the origin, and returns its arrivals."""
-        return parsed(self._process.last_words())
+        return parsed(self.process.last_words())
 
 
 class Relay(Wrapped):
     def order(self, line):
-        self._process.tell(line)
-        if (said := self._process.line()) != "done":
+        self.process.tell(line)
+        if (said := self.process.line()) != "done":
             raise Failed(f"the relay answered '{said}' to '{line}'")
 
 

@@ -71,6 +71,17 @@ from answers what others take of the same quota.
 """
 
 
+SECRETS = """
+## Paths that are secrets
+
+In these APIs parts of a path are credentials, or can be turned into some. Events, the log and the page [show … for
+them](configuration.md#paths-that-are-secrets).
+
+| Preset | `redact` |
+|---|---|
+"""
+
+
 def scalar(value):
     if isinstance(value, bool):
         return str(value).lower()
@@ -148,7 +159,10 @@ def page(table):
     unknown = [f"| `{name}` | {preset['title']}{parts_of(preset)} | `{cell(flow(preset['settings']))}` |\n"
                for name, preset in table.items() if "plans" not in preset]
     refusals = [refusals_of(name, preset) for name, preset in table.items() if "refusals" in preset]
-    return PAGE + "".join(known) + WITHOUT + "".join(unknown) + REFUSALS + "".join(refusals)
+    secrets = [f"| `{name}` | {' '.join(f'`{one}`' for one in preset['settings']['redact'])} |\n"
+               for name, preset in table.items() if "redact" in preset["settings"]]
+    return (PAGE + "".join(known) + WITHOUT + "".join(unknown) + REFUSALS + "".join(refusals)
+            + SECRETS + "".join(secrets))
 
 
 def schema(text, table):

@@ -19,8 +19,12 @@ using Kinds = std::vector<LimitKind>;
 /// A process notices within a second that Redis is back, and replays its departures within another.
 constexpr Time kToReturn = 2 * kSecond;
 
-const Faults kAllLose{redis_stops,    redis_loses_memory, redis_goes_back, redis_flushed, redis_stalls,
-                      clients_killed, out_of_memory,      read_only,       denied,        id_changes};
+const Faults kAllLose{redis_stops,     redis_loses_memory, redis_goes_back, redis_flushed, redis_stalls,
+                      clients_killed,  out_of_memory,      read_only,       denied,        id_changes,
+                      node_fails_over, node_taken_over,    node_outlived,   cluster_down};
+/// A slot that moves keeps each process from Redis for a moment, and takes its keys along: it excuses nothing.
+const Faults kMoves{slot_moves};
+const Faults kOutlived{node_taken_over, node_outlived};
 const Faults kOneLoses{connection_lost, commands_lost, reply_torn, cut_off, script_fails};
 const Kinds kRates{LimitKind::pacer, LimitKind::window, LimitKind::sliding_window, LimitKind::token_bucket,
                    LimitKind::counter};
@@ -37,12 +41,22 @@ std::vector<AllowanceRow> make_table() {
   const std::vector<WhenDown> all{}, share{WhenDown::share}, open{WhenDown::open};
   // clang-format off
   return {
-      {open, both(both(kAllLose, kOneLoses), {key_erased}), kAnyKind, Beyond::timeout, {.anything = true},
+      {open, both(both(kAllLose, kOneLoses), {slot_moves, key_erased}), kAnyKind, Beyond::timeout, {.anything = true},
        "`open` lets everything leave until Redis is back"},
       {share, kOneLoses, kRates, Beyond::timeout, {.part = 1},
        "a process alone takes its part while the others share the whole"},
       {share, {cut_off}, {LimitKind::semaphore}, Beyond::lease, {.part = 1},
        "a process cut off for longer than a lease keeps its part of the permits, which Redis has given to others"},
+      {share, kOutlived, {LimitKind::pacer}, Beyond::timeout, {.part = 1, .each = 1, .unheard = true},
+       "a process that the former master still answers is as one by itself"},
+      {share, kOutlived, {LimitKind::token_bucket}, Beyond::timeout,
+       {.part = 1, .refills = 2, .units = 5, .unheard = true},
+       "a process that the former master still answers is as one by itself"},
+      {share, kOutlived, {LimitKind::window, LimitKind::sliding_window, LimitKind::counter}, Beyond::timeout,
+       {.part = 1, .unheard = true},
+       "a process that the former master still answers is as one by itself"},
+      {{WhenDown::wait, WhenDown::refuse}, kOutlived, kRates, Beyond::timeout, {.horizon = true},
+       "two masters answer until the former one hears of the other"},
       {share, kAllLose, {LimitKind::pacer}, Beyond::timeout, {.each = 1, .unheard = true},
        "processes that go on by themselves know nothing of each other's last departure"},
       {share, kAllLose, {LimitKind::token_bucket}, Beyond::timeout, {.refills = 2, .units = 5, .unheard = true},
@@ -126,7 +140,7 @@ double wholes_besides(const Plan& plan, const std::vector<Fault>& faults, const 
     const bool along = other.at >= fault.at - step && other.at <= until;
     if (other.kind == Fault::Kind::killed && along && loses_memory(fault.kind)) wholes += 1;
   }
-  const bool all_lose = is_outage(plan, fault) && !has(kOneLoses, fault.kind);
+  const bool all_lose = is_outage(plan, fault) && has(kAllLose, fault.kind);
   if (all_lose && plan.when_down == WhenDown::share) wholes += parts_beyond_one(plan, faults, fault, until);
   return wholes;
 }
@@ -154,10 +168,11 @@ bool is_outage(const Plan& plan, const Fault& fault) {
   return may_be_outage(fault.kind);
 }
 
-bool may_be_outage(Fault::Kind kind) { return has(kAllLose, kind) || has(kOneLoses, kind); }
+bool may_be_outage(Fault::Kind kind) { return has(kAllLose, kind) || has(kOneLoses, kind) || has(kMoves, kind); }
 
 bool loses_memory(Fault::Kind kind) {
-  return kind == redis_loses_memory || kind == redis_goes_back || kind == redis_flushed || kind == key_erased;
+  return kind == redis_loses_memory || kind == redis_goes_back || kind == redis_flushed || kind == key_erased ||
+         kind == node_fails_over || kind == node_taken_over || kind == node_outlived;
 }
 
 Time end_of(const Fault& fault, Time run_end) {
@@ -172,6 +187,7 @@ Settling settling_after(Fault::Kind kind) {
     case messages_twice:
     case messages_lost:
     case publishes_lost: return {.rates = kSecond};
+    case elsewhere: return {};
     case paused: return {.rates = kSecond / 10};
     case clock_steps:
     case killed:

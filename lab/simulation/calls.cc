@@ -92,9 +92,10 @@ void judge_presences(const Reading& reading, Judgement& judgement) {
     }
     Known& its = known[static_cast<std::size_t>(call.member)];
     const Time since = call.at - std::exchange(its.said, call.at);
-    // If Redis has forgotten its scripts, the call is repeated.
-    const bool again = std::ranges::any_of(journal.faults, [&](const Fault& fault) {
-      return fault.kind == Fault::Kind::scripts_flushed && call.at - fault.at < 2 * kSecond && call.at >= fault.at;
+    // If Redis has forgotten its scripts, or the node that has the key is another or away, the call is repeated.
+    const bool again = std::ranges::any_of(reading.plan().faults, [&](const Fault& fault) {
+      const bool repeats = fault.kind == Fault::Kind::scripts_flushed || fault.elsewhere;
+      return repeats && call.at >= fault.at && call.at < fault.at + fault.lasts + 2 * kSecond;
     });
     if (again || (since >= kSecond * 2 / 5 && call.at > its.back + flow::kHorizon)) continue;
     breaks(judgement, "calls",
@@ -105,9 +106,48 @@ void judge_presences(const Reading& reading, Judgement& judgement) {
   }
 }
 
-/// In the first horizon after a return each process may make two calls, by `share` three, because it first replays what
-/// it did alone; plus those that the limit's rate needs, or those that what departs meanwhile needs: the first of a
-/// period, or of a semaphore, is more than its rate.
+/// Whether processes wait for each other when Redis is back, before anything is granted: as another server answers, or
+/// the same one which has lost its memory.
+bool meets_anew(const Reading& reading, const Fault& fault) {
+  using Kind = Fault::Kind;
+  const bool is_another = fault.kind == Kind::redis_stops || fault.kind == Kind::id_changes;
+  return reading.plan().members.size() > 1 && (is_another || loses_memory(fault.kind));
+}
+
+/// What a process may call in the first horizon after a return, whatever departs. It looks, and asks for what waits. It
+/// replays what Redis has lost, and by `share` what it did alone. Where another node answers, the former one was called
+/// in vain. Where processes wait for each other, it looks again 10 ms later and 20 ms after that; the next time would
+/// be 70 ms after the first, see look_soon() in recovery.cc. Of a counter it says that it waits for the reset
+/// (reset.lua), and of a semaphore what came back meanwhile (permits.lua).
+double calls_of_a_return(const Reading& reading, const Fault& fault) {
+  const bool elsewhere = fault.kind == Fault::Kind::slot_moves || is_of_replica(fault.kind);
+  const bool replays = reading.plan().when_down == WhenDown::share || loses_memory(fault.kind);
+  double calls = replays ? 3 : 2;
+  calls += elsewhere ? 1 : 0;
+  calls += meets_anew(reading, fault) ? 2 : 0;
+  for (const LimitConfig& limit : reading.plan().limits) {
+    const bool calls_besides = kind_of(limit) == LimitKind::counter || counts_flights(limit);
+    if (limit.shared && calls_besides && !of_group(limit)) calls += 1;
+  }
+  return calls;
+}
+
+/// Of each fault whose return may come in the first horizon after `back`; it is noticed within a second.
+double calls_of_returns(const Reading& reading, const Fault& fault, Time back) {
+  const auto returns = [&](const Fault& other) {
+    const Time end = end_of(other, reading.journal().ended);
+    return is_outage(reading.plan(), other) && other.at <= back + flow::kHorizon && end + kSecond >= back;
+  };
+  double calls = 0;
+  for (const Fault& other : reading.journal().faults) {
+    if (&other == &fault || returns(other)) calls += calls_of_a_return(reading, other);
+  }
+  return calls;
+}
+
+/// In the first horizon after a return: what returning takes, plus what the limit's rate needs, or what departs
+/// meanwhile: the first of a period, or of a semaphore, is more than its rate. Where groups have limits of their own,
+/// each group that waits asks.
 void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgement) {
   const Journal& journal = reading.journal();
   if (!is_outage(reading.plan(), fault)) return;
@@ -119,9 +159,13 @@ void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgemen
   const auto processes = static_cast<double>(reading.plan().members.size());
   const double rate = slowest_rate(reading.plan().limits);
   const double passes = std::isfinite(rate) ? rate * static_cast<double>(flow::kHorizon) / 1e6 : 0;
-  const double each = reading.plan().when_down == WhenDown::share ? 3 : 2;
   const double for_served = calls_for_served(reading, {back->at, back->at + flow::kHorizon});
-  const double allowed = each * processes + std::max(passes * most_calls_allowed(reading), for_served);
+  double lanes = 0;
+  if (reading.has_group_limits()) {
+    for (const Member& member : reading.plan().members) lanes += member.demand.groups;
+  }
+  const double allowed = calls_of_returns(reading, fault, back->at) * processes + lanes +
+                         std::max(passes * most_calls_allowed(reading), for_served);
   if (static_cast<double>(calls) <= allowed + 1e-6) return;
   breaks(judgement, "storm",
          said("%lld calls in the 50 ms after %s, when Redis was back; %.1f would be right",

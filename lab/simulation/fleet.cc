@@ -11,14 +11,13 @@
 #include "simulation/load.h"
 #include "simulation/origin.h"
 #include "simulation/process.h"
-#include "simulation/redis_server.h"
+#include "simulation/redis_site.h"
 
 namespace penstock::simulation {
 
 namespace {
 
 constexpr Time kYear2025 = 1'748'736'000 * kSecond;  // 1 June, midnight UTC
-constexpr Time kCallsOfScript = 8;                   // mean number of commands that a script calls
 constexpr Time kLastTtl = 800 * kDay;
 // How long a request is on the way to an upstream that may refuse it.
 constexpr Time kToOrigin = 20 * kMillisecond, kToOriginVaries = 4 * kMillisecond;
@@ -26,28 +25,24 @@ constexpr Time kToOrigin = 20 * kMillisecond, kToOriginVaries = 4 * kMillisecond
 class Fleet final : Outcomes {
  public:
   explicit Fleet(const Plan& plan)
-      : plan_(plan),
-        world_(plan.seed),
-        resolver_(unused_, dns_),
-        server_([this] { return journal_.wall_at_begin + world_.now() + redis_ahead_; }, "run-0"),
-        host_{server_} {
+      : plan_(plan), world_(plan.seed), resolver_(unused_, dns_), site_(world_, plan, journal_.wall_at_begin) {
     journal_.wall_at_begin = kYear2025 + static_cast<Time>(world_.random().below(kDay));
     const auto size = static_cast<int>(plan.members.size());
     processes_.resize(plan.members.size());
     for (int i = 0; i < size; ++i) prepare(i);
     for (const Fault& fault : plan.faults) schedule(fault);
     if (plan.quota.units > 0) send_strangers();
+    for (const Time when : plan.looks) world_.at(when, [this] { look(); });
   }
 
-  void mutate(const Mutation& mutation) { server_.mutate_scripts(mutation.from, mutation.to); }
+  void mutate(const Mutation& mutation) { site_.mutate_scripts(mutation.from, mutation.to); }
 
   Journal play() {
     world_.run_until(plan_.length);
     journal_.ended = plan_.length;
     journal_.events = world_.events();
     processes_.clear();
-    redis_ahead_ += kLastTtl;
-    for (const auto& key : server_.keys(kPrefix)) journal_.keys_left.push_back(key.key);
+    journal_.keys_left = site_.keys_after(kLastTtl);
     return std::move(journal_);
   }
 
@@ -70,8 +65,8 @@ class Fleet final : Outcomes {
     if (its.ends > 0) world_.at(its.ends, [this, member] { drain(member); });
   }
   void begin(int member) {
-    processes_[static_cast<std::size_t>(member)] =
-        std::make_unique<Process>(world_, host_, resolver_, plan_, member, journal_, static_cast<Outcomes&>(*this));
+    processes_[static_cast<std::size_t>(member)] = std::make_unique<Process>(
+        world_, site_.hosts(), resolver_, plan_, member, journal_, static_cast<Outcomes&>(*this));
   }
   void reload(int member) {
     if (auto& process = processes_[static_cast<std::size_t>(member)]) process->reload();
@@ -117,6 +112,12 @@ class Fleet final : Outcomes {
       process->told(id, {.refused = word.refused, .remaining = word.remaining, .resets = resets});
       if (!word.refused) land(id);
     });
+  }
+  void look() {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (!processes_[i]) continue;
+      journal_.forecasts.push_back({static_cast<int>(i), world_.now(), processes_[i]->last_leaves_in()});
+    }
   }
   /// As many as the plan says, at random in each window.
   void send_strangers() {
@@ -177,50 +178,14 @@ class Fleet final : Outcomes {
 
   // ---- faults -------------------------------------------------------------------------------------------------------
 
+  /// What happens elsewhere excuses nothing here.
   void schedule(const Fault& fault) {
-    if (fault.kind == Fault::Kind::redis_goes_back)
-      world_.at(std::max<Time>(0, fault.at - fault.back), [this] { server_.save(); });
+    site_.foresee(fault);
     world_.at(fault.at, [this, &fault] {
       journal_.faults.push_back(fault);
-      happen(fault);
+      if (fault.elsewhere) journal_.faults.back() = {.kind = Fault::Kind::elsewhere, .at = fault.at};
+      if (!site_.happen(fault)) happen_to_one(fault);
     });
-  }
-  template <typename End>
-  void after(const Fault& fault, End end) {
-    if (fault.lasts > 0) world_.at(fault.at + fault.lasts, std::move(end));
-  }
-  void stop_redis(const Fault& fault, RedisServer::Memory memory) {
-    server_.stop();
-    ++starts_;
-    world_.at(fault.at + std::max<Time>(fault.lasts, 1),
-              [this, memory] { server_.start(memory, "run-" + std::to_string(starts_)); });
-  }
-  static std::string full_key(const Fault& fault) { return std::string(kPrefix) + ":{" + kUpstream + "}" + fault.key; }
-  void happen(const Fault& fault) {
-    using Kind = Fault::Kind;
-    switch (fault.kind) {
-      case Kind::redis_stops: return stop_redis(fault, RedisServer::Memory::kept);
-      case Kind::redis_loses_memory: return stop_redis(fault, RedisServer::Memory::empty);
-      case Kind::redis_goes_back: return stop_redis(fault, RedisServer::Memory::snapshot);
-      case Kind::redis_flushed: return server_.flush();
-      case Kind::scripts_flushed: return server_.script_flush();
-      case Kind::redis_stalls: host_.stalls_until = std::max(host_.stalls_until, world_.now() + fault.lasts); return;
-      case Kind::clients_killed: return server_.kill_clients();
-      case Kind::clock_steps: redis_ahead_ += fault.step; return;
-      case Kind::out_of_memory:
-        server_.out_of_memory(true);
-        return after(fault, [this] { server_.out_of_memory(false); });
-      case Kind::read_only: server_.read_only(true); return after(fault, [this] { server_.read_only(false); });
-      case Kind::publishes_lost:
-        server_.lose_messages(true);
-        return after(fault, [this] { server_.lose_messages(false); });
-      case Kind::denied: server_.deny(fault.command); return after(fault, [this] { server_.allow_all(); });
-      case Kind::id_changes: server_.rename("run-" + std::to_string(++starts_)); return server_.kill_clients();
-      case Kind::script_fails: return server_.fail_script(1 + static_cast<std::size_t>(fault.at % kCallsOfScript));
-      case Kind::key_erased: server_.erase(full_key(fault)); return;
-      case Kind::key_foreign: server_.set_foreign(full_key(fault), fault.lasts / kMillisecond); return;
-      default: return happen_to_one(fault);
-    }
   }
   void happen_to_one(const Fault& fault) {
     using Kind = Fault::Kind;
@@ -248,12 +213,9 @@ class Fleet final : Outcomes {
   DnsConfig dns_;
   loop::Loop unused_;  // the Redis client needs a resolver, though names are never looked up
   loop::Resolver resolver_;
-  Time redis_ahead_ = 0;  // ahead of the world's time
-  RedisServer server_;
-  Host host_;
+  RedisSite site_;
   Origin origin_{plan_};
   QuotaOrigin quota_{plan_.quota, journal_.windows};
-  int starts_ = 0;
   std::vector<std::unique_ptr<Load>> loads_;
   std::vector<std::unique_ptr<Process>> processes_;
 };

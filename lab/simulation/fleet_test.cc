@@ -129,9 +129,9 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
   for (std::uint64_t seed = 1; seed <= 20 && !(executed && not_executed); ++seed) {
     World world(seed);
     RedisServer server([&] { return world.now(); }, "id");
-    Host host{server};
+    Hosts hosts{.all = {Host{server}}};
     Machine machine(world, 0, 0, 0);
-    Network network(world, machine, host, {.round_trip = 10 * kMillisecond}, [](bool) {});
+    Network network(world, machine, hosts, {.round_trip = 10 * kMillisecond}, [](bool) {});
     struct Events final : loop::StreamEvents {
       void on_connected() override { up = true; }
       void on_read(std::string_view bytes) override { heard += bytes; }
@@ -140,7 +140,8 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
       bool up = false, gone = false;
       std::string heard;
     } events;
-    const auto stream = static_cast<redis::Network&>(network).dial(machine.loop(), {"127.0.0.1", 6379}, events);
+    const auto stream = static_cast<redis::Network&>(network).dial(
+        machine.loop(), {"127.0.0.1", RedisSlots::kFirstPort}, "127.0.0.1", events);
     world.run_until(kSecond);
     ASSERT_TRUE(events.up);
     stream->send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n");

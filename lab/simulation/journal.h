@@ -32,6 +32,7 @@ struct Request {
   int attempts = 0;            ///< how often it took off
   bool turned_away = false;    ///< the upstream refused its last attempt, see Plan::hidden and Plan::refusing
   bool without_redis = false;  ///< departed while its process went by whenDown
+  bool in_redis = false;       ///< Redis granted its departure, perhaps before it was gone
 };
 
 /// The state of one process, as it knew it; one entry for each change.
@@ -69,13 +70,21 @@ struct QuotaWindow {
   int refused = 0;              ///< requests of ours
 };
 
+/// What a process says, as people are told, of the last request to leave of those that wait there.
+struct Forecast {
+  int member = 0;
+  Time at = 0;
+  std::optional<Time> leaves_in;
+};
+
 struct Journal {
   std::vector<Request> requests;          ///< by id
   std::vector<std::uint64_t> departures;  ///< ids, in the order of departure
   std::vector<Sending> sendings;          ///< in the order in which they came
   std::vector<Standing> standings;
-  std::vector<Call> calls;      ///< without those below
-  std::vector<Call> presences;  ///< calls by which a process only says that it is there
+  std::vector<Forecast> forecasts;  ///< at the plan's looks
+  std::vector<Call> calls;          ///< without those below
+  std::vector<Call> presences;      ///< calls by which a process only says that it is there
   std::vector<Pause> pauses;
   std::vector<QuotaWindow> windows;  ///< in order of time, those alone in which something was asked for
   std::vector<std::string> notices;

@@ -103,6 +103,9 @@ void judge_cuts(const Reading& reading, Judgement& judgement);
 /// is the lower one: 80 % of it.
 void judge_reloads(const Reading& reading, Judgement& judgement);
 
+/// In a cluster, what happens to nodes that have not the upstream's slot does not keep it from Redis for a moment.
+void judge_elsewhere(const Reading& reading, Judgement& judgement);
+
 /// When all TTLs have passed nothing is left in Redis but the mark that this server once knew heads (`born`), and the
 /// key under which labels are made (`labels`).
 void judge_keys(const Reading& reading, Judgement& judgement);

@@ -31,6 +31,20 @@ TEST(Presences, do_not_come_in_the_horizon_of_a_return) {
   }
 }
 
+TEST(Presences, come_again_while_the_node_that_has_their_key_is_away_and_two_seconds_longer) {
+  for (const auto& [after, broken] :
+       {std::pair<Time, unsigned>{2'999'999, 0}, std::pair<Time, unsigned>{3'000'000, 1}}) {
+    HandMade run({pacer(100)});
+    Fault fault{.kind = Fault::Kind::redis_stops, .at = kSecond, .lasts = kSecond};
+    fault.elsewhere = true;
+    run.plan.faults = {fault};
+    run.fail(Fault::Kind::elsewhere, kSecond);
+    run.journal.presences = {{.at = kSecond + after - 1'000}, {.at = kSecond + after}};
+    run.journal.ended = 10 * kSecond;
+    EXPECT_THAT(run.broken("calls"), SizeIs(broken));
+  }
+}
+
 TEST(Presences, come_at_once_when_a_process_has_just_begun) {
   HandMade run({pacer(100)});
   run.journal.presences = {{.at = 1}};

@@ -106,7 +106,7 @@ TEST(AllowanceTable, says_why_and_names_nothing_that_excuses_nothing) {
     EXPECT_FALSE(row.why.empty());
     EXPECT_FALSE(row.faults.empty() || row.kinds.empty());
     const Allowance& it = row.allowance;
-    EXPECT_TRUE(it.anything || it.unheard || it.whole + it.part + it.each + it.refills + it.units > 0);
+    EXPECT_TRUE(it.anything || it.unheard || it.horizon || it.whole + it.part + it.each + it.refills + it.units > 0);
     named.insert(row.faults.begin(), row.faults.end());
   }
   for (const auto kind : {scripts_flushed, mailbox_lost, killed, paused}) EXPECT_FALSE(named.contains(kind));
@@ -150,6 +150,18 @@ TEST(Parts, are_used_without_redis) {
   HandMade held = divided(5);
   held.plan.when_down = WhenDown::wait;
   EXPECT_THAT(held.broken("parts"), IsEmpty());
+}
+
+/// A replica has taken over from a node that still stalls, so a process has Redis before the fault is over.
+TEST(Parts, are_used_until_the_process_is_with_redis_again) {
+  for (const auto& [member, back, broken] :
+       {std::tuple{0, 4 * kSecond, 0u}, std::tuple{0, 9 * kSecond, 1u}, std::tuple{1, 4 * kSecond, 1u}}) {
+    HandMade run = divided(5, node_outlived);
+    for (const int one : {0, 1}) run.journal.standings.push_back({.at = 1, .member = one, .up = true});
+    for (const int one : {0, 1}) run.journal.standings.push_back({.at = 2'050'000, .member = one});
+    run.journal.standings.push_back({.at = back, .member = member, .up = true});
+    EXPECT_THAT(run.broken("parts"), SizeIs(broken)) << member << " at " << back;
+  }
 }
 
 /// Earlier bookings may still leave, for as long as a departure may be booked ahead and an answer may take.
@@ -212,6 +224,12 @@ TEST(Recovery, uses_the_limit_again_when_all_are_back) {
   }
 }
 
+void return_with(HandMade& run, int calls) {
+  run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
+  for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});
+  run.pass(5 * kSecond, 1);
+}
+
 /// Plus 1.2 times what the rate needs in 50 ms, which is 5. By `share` a process first replays what it did alone.
 TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns_or_three_by_share) {
   using Case = std::tuple<WhenDown, int, unsigned>;
@@ -219,20 +237,103 @@ TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns_or_three_b
                                             Case{WhenDown::share, 12, 0}, Case{WhenDown::share, 13, 1}}) {
     HandMade run({pacer(100)}, 2);
     run.plan.when_down = mode;
-    run.fail(redis_stops, kSecond, kSecond);
-    run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
-    for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});
+    run.fail(clients_killed, kSecond, kSecond);
     run.journal.calls.push_back({.at = 2'350'001});
-    run.pass(5 * kSecond, 1);
+    return_with(run, calls);
     EXPECT_THAT(run.broken("storm"), SizeIs(broken));
   }
 }
 
-/// A period of a counter begins when Redis is back: 20 depart at once, with 1.2 calls each.
+/// The slot may have moved, or a replica has taken over: the former node is called in vain. The other faults of a
+/// cluster move nothing. Of a server that is another, or has lost its memory, nothing comes until all have come to it:
+/// each process looks twice more.
+TEST(Storm, is_a_call_more_where_another_node_answers_and_two_more_where_processes_wait_for_each_other) {
+  for (const auto& [kind, calls] : {std::pair{cluster_down, 12}, std::pair{slot_moves, 14}, std::pair{redis_stops, 16},
+                                    std::pair{redis_flushed, 16}, std::pair{node_fails_over, 18}}) {
+    for (const int more : {0, 1}) {
+      HandMade run({pacer(100)}, 2);
+      run.plan.masters = 3;
+      run.fail(kind, kSecond, kSecond);
+      return_with(run, calls + more);
+      EXPECT_THAT(run.broken("storm"), SizeIs(more)) << name_of(kind);
+    }
+  }
+}
+
+/// What Redis has lost is told to it by any rule.
+TEST(Storm, is_a_call_more_by_wait_where_memory_is_lost) {
+  for (const auto& [kind, calls] : {std::pair{redis_stops, 14}, std::pair{redis_flushed, 16}}) {
+    for (const int more : {0, 1}) {
+      HandMade run({pacer(100)}, 2);
+      run.plan.when_down = WhenDown::wait;
+      run.fail(kind, kSecond, kSecond);
+      return_with(run, calls + more);
+      EXPECT_THAT(run.broken("storm"), SizeIs(more)) << name_of(kind);
+    }
+  }
+}
+
+/// The second fault is noticed to be over just when the first is.
+TEST(Storm, of_two_faults_is_what_both_returns_do_not_take) {
+  for (const auto& [at, calls] : {std::pair{1'900 * kMillisecond, 18}, std::pair{500 * kMillisecond, 12}}) {
+    for (const int more : {0, 1}) {
+      HandMade run({pacer(100)}, 2);
+      run.fail(clients_killed, at, kMillisecond);
+      run.fail(clients_killed, 2 * kSecond, 200 * kMillisecond);
+      return_with(run, calls + more);
+      EXPECT_EQ(run.broken("storm").empty(), more == 0) << at;
+    }
+  }
+}
+
+TEST(Storm, of_a_process_that_waits_for_no_other_is_more_than_three_calls) {
+  for (const auto& [calls, broken] : {std::pair{9, 0u}, std::pair{10, 1u}}) {
+    HandMade run({pacer(100)}, 1);
+    run.fail(redis_flushed, kSecond, kSecond);
+    return_with(run, calls);
+    EXPECT_THAT(run.broken("storm"), SizeIs(broken)) << calls;
+  }
+}
+
+/// Who waits for a counter's reset says so, and permits that came back are returned.
+TEST(Storm, is_a_call_more_for_each_counter_and_each_semaphore_that_is_shared) {
+  LimitConfig own = {.kind = CounterConfig{100, 1s}};
+  own.shared = false;
+  using Limits = std::vector<LimitConfig>;
+  for (const auto& [limits, least] :
+       {std::pair{Limits{pacer(100), {.kind = CounterConfig{100, 1s}}}, 14},
+        std::pair{Limits{pacer(100), {.kind = CounterConfig{100, 1s}}, {.kind = CounterConfig{200, 1s}}}, 16},
+        std::pair{Limits{pacer(100), own}, 12},
+        std::pair{Limits{pacer(100), {.kind = SemaphoreConfig{.capacity = 9, .lease = 5s}}}, 18}}) {
+    for (const int more : {0, 1}) {
+      HandMade run(limits, 2);
+      run.fail(clients_killed, kSecond, kSecond);
+      return_with(run, least + more);
+      EXPECT_THAT(run.broken("storm"), SizeIs(more)) << least;
+    }
+  }
+}
+
+TEST(Storm, is_not_a_call_of_each_group_that_waits) {
+  for (const auto& [calls, broken] : {std::pair{12, 0u}, std::pair{13, 1u}}) {
+    LimitConfig of_each{.kind = PacerConfig{1}};
+    of_each.per = LimitConfig::Per::group;
+    HandMade run({pacer(100), of_each}, 2);
+    for (Member& member : run.plan.members) member.demand.groups = 3;
+    run.fail(clients_killed, kSecond, kSecond);
+    run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
+    for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});
+    run.pass(5 * kSecond, 1);
+    EXPECT_THAT(run.broken("storm"), SizeIs(broken)) << calls;
+  }
+}
+
+/// A period of a counter begins when Redis is back: 20 depart at once, with 1.2 calls each, and each process
+/// says that it waits for the next.
 TEST(Storm, is_not_what_a_burst_of_departures_needs) {
-  for (const auto& [calls, broken] : {std::pair{30, 0u}, std::pair{31, 1u}}) {
+  for (const auto& [calls, broken] : {std::pair{32, 0u}, std::pair{33, 1u}}) {
     HandMade run({{.kind = CounterConfig{100, 1s}}}, 2);
-    run.fail(redis_stops, kSecond, kSecond);
+    run.fail(clients_killed, kSecond, kSecond);
     run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
     for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});
     run.pass(2'350'000, 20);

@@ -298,17 +298,34 @@ std::string named(const LimitConfig& limit, const Whose& whose) {
   return name;
 }
 
-/// What other processes took of a limit with Redis after each process had last heard of it, before Redis was gone; at
-/// most what the limit lets leave at once. A process hears with each call. Where departures are spaced, they are booked
-/// a horizon ahead.
-double unheard(const Reading& reading, const std::vector<Left>& left, const LimitConfig& limit, Time gone) {
+/// When each process had last heard of a limit before Redis was gone: with each call, or, of a group's limit, with each
+/// call for that group, of which a departure with Redis tells.
+std::vector<Time> last_heard(const Reading& reading, const std::vector<Left>& left, const LimitConfig& limit,
+                             Time gone) {
   const Time ahead = kind_of(limit) == LimitKind::pacer ? flow::kHorizon : 0;
   std::vector<Time> heard(reading.plan().members.size(), 0);
+  if (of_group(limit)) {
+    const Time booked = flow::kHorizon + reading.plan().redis_timeout.count();
+    for (const Left& one : left) {
+      const Request& request = reading.journal().requests[one.id];
+      if (one.at >= gone || request.without_redis) continue;
+      heard[static_cast<std::size_t>(request.member)] = std::max<Time>(0, one.at - booked);
+    }
+    return heard;
+  }
   for (const Call& call : reading.journal().calls) {
     const auto member = static_cast<std::size_t>(call.member);
     const bool was_answered = call.at < gone - reading.longest_trip();
     if (was_answered) heard[member] = std::max(heard[member], call.at - ahead);
   }
+  return heard;
+}
+
+/// What other processes took of a limit with Redis after each process had last heard of it, before Redis was gone; at
+/// most what the limit lets leave at once. It may leave when Redis is gone. Where departures are spaced, they are
+/// booked a horizon ahead.
+double unheard(const Reading& reading, const std::vector<Left>& left, const LimitConfig& limit, Time gone) {
+  const auto heard = last_heard(reading, left, limit, gone);
   const auto whose = [&](const Left& one) -> const Request& { return reading.journal().requests[one.id]; };
   const Time by = gone + std::min(flow::kHorizon, static_cast<Time>(reading.plan().redis_timeout.count()));
   double sum = 0;
@@ -316,7 +333,8 @@ double unheard(const Reading& reading, const std::vector<Left>& left, const Limi
     double units = 0;
     for (const Left& one : left) {
       const bool other = whose(one).member != static_cast<int>(member);
-      if (other && one.at >= heard[member] && one.at < by && !whose(one).without_redis) units += one.units;
+      const bool granted = whose(one).in_redis || !whose(one).without_redis;
+      if (other && granted && one.at >= heard[member] && one.at < by) units += one.units;
     }
     sum += std::min(units, size_of(limit));
   }

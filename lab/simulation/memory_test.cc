@@ -57,6 +57,21 @@ std::ptrdiff_t how_many_cut(const Journal& journal) {
 const SemaphoreConfig kSemaphore{.capacity = 4, .lease = 30s};
 const Demand kLongFlights{.clients = 10, .flight = 8 * kSecond, .flight_varies = true};
 
+/// The generation that begins is closed until the third process has come, which is cut off: for a second. The others
+/// look ever less often meanwhile, not a hundred times each.
+TEST(LostMemory, is_looked_at_ever_less_often_by_those_that_wait_for_others) {
+  Plan plan = plan_with(PacerConfig{.qps = 100}, {3, worker({.clients = 20})}, 15 * kSecond);
+  plan.faults = {{.kind = Fault::Kind::cut_off, .at = 9'900 * kMillisecond, .lasts = 3 * kSecond, .member = 2},
+                 {.kind = Fault::Kind::redis_flushed, .at = 10 * kSecond}};
+  const Journal journal = run(plan);
+  const auto calls = std::ranges::count_if(journal.calls, [](const Call& call) {
+    return call.member < 2 && call.at > 10'050 * kMillisecond && call.at < 10'900 * kMillisecond;
+  });
+  EXPECT_GE(calls, 2 * 8) << "they would not hear soon that they may go on";
+  EXPECT_LE(calls, 2 * 12);
+  EXPECT_GT(how_many(times_of(journal, 0), 11 * kSecond, 12 * kSecond), 20);
+}
+
 TEST(NewSemaphore, is_free_at_once) {
   const Journal journal = run(plan_with(kSemaphore, {worker(kLongFlights), worker(kLongFlights)}, 20 * kSecond));
   ASSERT_FALSE(journal.departures.empty());

@@ -36,8 +36,8 @@ Plan hanging_on_messages(Random& random, Fault::Kind kind) {
     member.demand.clients = 15;
     member.demand.flight = 50 * kMillisecond;
   }
-  const auto whose = static_cast<int>(random.below(3));
-  plan.faults = {fault_of_one(kind, whose, 8 * kSecond, random.between(1, 8) * kSecond)};
+  const auto member = static_cast<int>(random.below(3));
+  plan.faults = {fault_of_one(kind, member, 8 * kSecond, random.between(1, 8) * kSecond)};
   return plan;
 }
 
@@ -71,9 +71,9 @@ Plan alternating(Random& random) {
 Plan blinking(Random& random) {
   Plan plan = busy_with_any(random);
   for (Time at = 5 * kSecond; at < 20 * kSecond; at += kSecond / 2) {
-    const auto whose = static_cast<int>(random.below(3));
+    const auto member = static_cast<int>(random.below(3));
     const Time lasts = random.between(5, 60) * kMillisecond;
-    plan.faults.push_back(fault_of_one(frozen, whose, at + random.between(0, 50 * kMillisecond), lasts));
+    plan.faults.push_back(fault_of_one(frozen, member, at + random.between(0, 50 * kMillisecond), lasts));
   }
   return plan;
 }

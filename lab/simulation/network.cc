@@ -14,7 +14,7 @@ namespace {
 constexpr Time kLatest = 200 * kMillisecond;  // how late messages may come
 }
 
-/// A stream that ends at Redis. What is read is handed on when it comes, whether or not somebody reads.
+/// A stream that ends at Redis. What is read is handed on when it comes, read or not.
 class Network::End final : public loop::Stream {
  public:
   End(std::shared_ptr<Line> line, loop::StreamEvents& events);
@@ -46,7 +46,7 @@ class Network::End final : public loop::Stream {
 
 class Network::Line final : public RedisServer::Client, public std::enable_shared_from_this<Line> {
  public:
-  explicit Line(Network& network) : network_(&network), world_(network.world_) {}
+  Line(Network& network, Host& host) : network_(&network), world_(network.world_), host_(host) {}
 
   void connect(End& end) {
     end_ = &end;
@@ -165,7 +165,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
 
   Network* network_;
   World& world_;
-  Host& host_ = network_->host_;
+  Host& host_;
   End* end_ = nullptr;  // nullptr: the process has closed the line, or is gone
   RedisServer::Connection connection_ = 0;
   bool connected_ = false;
@@ -186,10 +186,10 @@ bool Network::End::send(std::string_view bytes) {
   return true;
 }
 
-Network::Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void(bool)> on_call)
+Network::Network(World& world, Machine& machine, Hosts& hosts, Delay delay, std::function<void(bool)> on_call)
     : world_(world),
       machine_(machine),
-      host_(host),
+      hosts_(hosts),
       delay_(delay),
       on_call_(std::move(on_call)),
       random_(world.random().draw()) {}
@@ -202,25 +202,31 @@ Time Network::arrival() {
   return std::max(world_.now(), cut_off_until_) + std::max<Time>(1, static_cast<Time>(late));
 }
 
-std::unique_ptr<loop::Stream> Network::dial(loop::Loop&, const Endpoint&, loop::StreamEvents& events) {
+std::unique_ptr<loop::Stream> Network::dial(loop::Loop&, const Endpoint& there, const std::string&,
+                                            loop::StreamEvents& events) {
+  return dial(hosts_.all.at(static_cast<std::size_t>(there.port - RedisSlots::kFirstPort)), events);
+}
+
+std::unique_ptr<loop::Stream> Network::dial_path(loop::Loop&, const std::string&, loop::StreamEvents& events) {
+  return dial(hosts_.all.at(hosts_.leads), events);
+}
+
+std::unique_ptr<loop::Stream> Network::dial(Host& host, loop::StreamEvents& events) {
   std::erase_if(lines_, [](const auto& line) { return line.expired(); });
-  auto line = std::make_shared<Line>(*this);
+  auto line = std::make_shared<Line>(*this, host);
   lines_.push_back(line);
   return std::make_unique<End>(std::move(line), events);
 }
 
-std::unique_ptr<loop::Stream> Network::dial_path(loop::Loop& loop, const std::string&, loop::StreamEvents& events) {
-  return dial(loop, {}, events);
-}
-
 void Network::count_calls(std::string_view bytes) {
-  constexpr std::string_view kCall = "\r\nEVALSHA\r\n";
+  constexpr std::string_view kCall = "\r\nEVALSHA\r\n", kBesideTag = ":{beside";
   for (auto at = bytes.find(kCall); at != bytes.npos;) {
     const auto next = bytes.find(kCall, at + 1);
     const std::string_view call = bytes.substr(at, next - at);
-    // The first calls on a connection are for no upstream.
+    // The first calls on a connection are for no upstream, and the upstreams beside this one are not counted.
     const bool is_presence = call.contains(":processes\r\n") && !call.contains(":head\r\n");
-    if (!call.contains(":born\r\n") && !call.contains(":{probe}:\r\n")) on_call_(is_presence);
+    const bool is_other = call.contains(":born\r\n") || call.contains(":{probe") || call.contains(kBesideTag);
+    if (!is_other) on_call_(is_presence);
     at = next;
   }
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,10 +20,15 @@
 
 namespace penstock::simulation {
 
-/// Redis as the network reaches it; it may stall.
+/// A Redis as the network reaches it; it may stall.
 struct Host {
   RedisServer& server;
   Time stalls_until = 0;
+};
+/// By number: the nodes of a cluster, or a master and its replica.
+struct Hosts {
+  std::deque<Host> all;
+  std::size_t leads = 0;  ///< the one that is found where no node is named: the master, as sentinels tell
 };
 
 class Network final : public redis::Network {
@@ -33,7 +39,7 @@ class Network final : public redis::Network {
   };
 
   /// `on_call` is called for each script call, and told whether the process only says with it that it is there.
-  Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void(bool is_presence)> on_call);
+  Network(World& world, Machine& machine, Hosts& hosts, Delay delay, std::function<void(bool is_presence)> on_call);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -54,18 +60,20 @@ class Network final : public redis::Network {
   void vanish();
 
  private:
-  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, loop::StreamEvents& events) override;
+  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const std::string& host,
+                                     loop::StreamEvents& events) override;
   std::unique_ptr<loop::Stream> dial_path(loop::Loop& loop, const std::string& path,
                                           loop::StreamEvents& events) override;
   std::uint64_t draw() override { return random_.draw(); }
 
+  std::unique_ptr<loop::Stream> dial(Host& host, loop::StreamEvents& events);
   void count_calls(std::string_view bytes);
   /// When bytes sent now arrive at the other end.
   Time arrival();
 
   World& world_;
   Machine& machine_;
-  Host& host_;
+  Hosts& hosts_;
   const Delay delay_;
   const std::function<void(bool)> on_call_;
   Random random_;

@@ -28,7 +28,7 @@ class OneOffice : public testing::Test, protected flow::LimiterEvents {
   OneOffice(Network::Delay delay, std::uint64_t seed, Time ahead = 0)
       : world_(seed),
         machine_(world_, kToday + ahead, 0, 0),
-        network_(world_, machine_, host_, delay, [this](bool is_presence) {
+        network_(world_, machine_, hosts_, delay, [this](bool is_presence) {
           if (!is_presence) on_call_();
         }) {}
 
@@ -40,7 +40,7 @@ class OneOffice : public testing::Test, protected flow::LimiterEvents {
 
   World world_;
   RedisServer server_{[this] { return kToday + world_.now(); }, "id"};
-  Host host_{server_};
+  Hosts hosts_{.all = {Host{server_}}};
   Machine machine_;
   std::function<void()> on_call_ = [] {};          ///< on each script call but the one for presence
   std::function<void(bool)> on_up_ = [](bool) {};  ///< Redis is reached, or no longer

@@ -72,6 +72,33 @@ Plan lost_twice(Random& random) {
               {fault_of_redis(redis_stops, 5 * kSecond, 3 * kSecond), fault_of_redis(redis_stops, again, 2 * kSecond)});
 }
 
+/// Redis goes, is back for a moment, and goes again. Processes want little, so some ask for nothing in between; what a
+/// period allows is less than what they want in it.
+Plan gone_again(Random& random) {
+  const LimitConfig limits[] = {window(60, 1h), sliding_window(60, 1h), for_each_group(window(12, 1h)),
+                                for_each_group(sliding_window(12, 1h)), token_bucket(60, 1, 60s)};
+  Plan plan = busy_fleet(random, {random.any(limits)}, 3, 40 * kSecond);
+  plan.members = fleet(random, 3, steady(random.scaled(0.5, 5)));
+  for (Member& member : plan.members) member.demand.groups = plan.limits[0].per == LimitConfig::Per::group ? 6 : 0;
+  const Time goes = random.between(4 * kSecond, 12 * kSecond), away = random.between(100, 3'000) * kMillisecond;
+  const Time back = random.between(5, 900) * kMillisecond;
+  return with(std::move(plan),
+              {fault_of_redis(redis_stops, goes, away), fault_of_redis(redis_stops, goes + away + back, 10 * kSecond)});
+}
+
+/// Redis is emptied, and goes when the processes have just handed in, or soon after.
+Plan emptied_and_gone(Random& random) {
+  constexpr Fault::Kind kGoes[] = {redis_stops, redis_loses_memory, redis_stalls};
+  const LimitConfig limits[] = {for_each_group(sliding_window(12, 2s)), for_each_group(window(12, 2s)),
+                                sliding_window(120, 2s), window(120, 2s)};
+  Plan plan = busy_fleet(random, {random.any(limits)}, 3, 30 * kSecond);
+  for (Member& member : plan.members) member.demand.groups = plan.limits[0].per == LimitConfig::Per::group ? 8 : 0;
+  const Time emptied = any_moment(random, plan), then = random.between(2, 2'000) * kMillisecond;
+  const Time lasts = random.between(50, 3'000) * kMillisecond;
+  return with(std::move(plan),
+              {fault_of_redis(redis_flushed, emptied), fault_of_redis(random.any(kGoes), emptied + then, lasts)});
+}
+
 /// Redis comes back with another clock.
 Plan clock_set(Random& random) {
   Plan plan = busy_fleet(random, {random.happens(0.5) ? window(200, 2s) : sliding_window(200, 2s)}, 3);
@@ -126,6 +153,8 @@ std::vector<Regime> by_parts() {
       {"lost-window-600", "window of 600 in 5 s, each second a connection is lost",
        [](Random& r) { return losing_connections(unequal(busy_fleet(r, {window(600, 5s)}, 3, 40 * kSecond), 10)); }},
       {"lost-twice", "Redis goes again as soon as it is back", lost_twice},
+      {"gone-again", "Redis goes again before processes that want little have asked", gone_again},
+      {"emptied-and-gone", "Redis is emptied, and goes within two seconds", emptied_and_gone},
       {"cut-off-window", "one process is cut off alone, under a window",
        [](Random& r) { return one_cut_off(r, window(200, 2s)); }},
       {"cut-off-pacer", "one process is cut off alone, under a pacer",

@@ -30,6 +30,16 @@ bool disturbed_by_another(const Reading& reading, const Fault& which, Span stret
   });
 }
 
+/// When the process was with Redis again, at most `until`. A fault can last longer: of a node that stalls, a replica
+/// takes the place before it goes on; a connection that is lost is made again.
+Time with_redis_again(const Reading& reading, int member, Span without) {
+  for (const Standing& standing : reading.journal().standings) {
+    const bool back = standing.up && standing.member == member;
+    if (back && standing.at > without.from) return std::min(without.until, standing.at);
+  }
+  return without.until;
+}
+
 void judge_part(const Reading& reading, int member, double least, Span stretch, Judgement& judgement) {
   const Member& one = reading.plan().members[static_cast<std::size_t>(member)];
   if (one.joins > stretch.from || (one.ends > 0 && one.ends <= stretch.until)) return;
@@ -46,19 +56,25 @@ void judge_part(const Reading& reading, int member, double least, Span stretch, 
          sent / least);
 }
 
+/// Processes wait for a slot that moves before they go by their parts: recovery.cc, kSlotMovesWithin.
+constexpr Time kWaitsForSlot = 1'000'000;
+
 /// Judged from the next step on: in the step that was open, the process may have had its part already.
 void judge_outage(const Reading& reading, const Fault& fault, double use, Judgement& judgement) {
   const LimitConfig& limit = reading.plan().limits.front();
   const Time timeout = reading.plan().redis_timeout.count();
-  const Span stretch{fault.at + timeout + flow::kHorizon + step_of(limit),
-                     end_of(fault, reading.journal().ended) - flow::kHorizon};
-  if (stretch.length() <= 0 || stretch.until > reading.journal().ended) return;
-  if (disturbed_by_another(reading, fault, stretch)) return;
+  const Time waits = fault.kind == Fault::Kind::slot_moves ? kWaitsForSlot : 0;
+  const Span without{fault.at, end_of(fault, reading.journal().ended)};
   const auto members = static_cast<double>(reading.plan().members.size());
-  const double part = part_of(limit, std::max<double>(members, reading.plan().processes), stretch.length());
-  const double least = use * part - reading.heaviest() - 1;
-  for (int i = 0; least > 0 && i < static_cast<int>(members); ++i) {
-    if (fault.member < 0 || fault.member == i) judge_part(reading, i, least, stretch, judgement);
+  for (int i = 0; i < static_cast<int>(members); ++i) {
+    if (fault.member >= 0 && fault.member != i) continue;
+    const Span stretch{fault.at + waits + timeout + flow::kHorizon + step_of(limit),
+                       with_redis_again(reading, i, without) - flow::kHorizon};
+    if (stretch.length() <= 0 || stretch.until > reading.journal().ended) continue;
+    if (disturbed_by_another(reading, fault, stretch)) continue;
+    const double part = part_of(limit, std::max<double>(members, reading.plan().processes), stretch.length());
+    const double least = use * part - reading.heaviest() - 1;
+    if (least > 0) judge_part(reading, i, least, stretch, judgement);
   }
 }
 

@@ -135,7 +135,7 @@ TEST(SharedPermits, that_one_process_has_alone_go_over_to_another_that_comes) {
   Plan plan = plan_for({});
   plan.members[1].demand.from = plan.members[2].demand.from = kOpen + kSecond;
   const Journal journal = run(plan);
-  EXPECT_GE(used(journal, kOpen, kOpen + kSecond, 10, 0), 0.99) << "nobody else wants any";
+  EXPECT_GE(used(journal, kOpen, kOpen + kSecond, 10, 0), 0.99) << "no other process wants any";
   EXPECT_LE(used(journal, kOpen + kSecond + 200 * kMillisecond, plan.length, 10, 0), 0.38);
   EXPECT_LE(most_in_flight(journal), 10);
 }
@@ -145,7 +145,7 @@ TEST(SharedPermits, that_a_process_does_not_want_are_for_the_others) {
   plan.members[0].demand.clients = 1;
   const Journal journal = run(plan);
   EXPECT_GE(used(journal, kOpen, plan.length, 10, 0), 0.085)
-      << "one of ten, that it wants, but for the wait until somebody lands that has more";
+      << "one of ten, that it wants, but for the wait until a request of a process that has more lands";
   EXPECT_GE(used(journal, kOpen, plan.length, 10), 0.97);
   const double first = used(journal, kOpen, plan.length, 10, 1), second = used(journal, kOpen, plan.length, 10, 2);
   EXPECT_NEAR(first, second, 0.045);
@@ -275,7 +275,7 @@ TEST(SharedPermits, are_never_more_than_the_capacity_while_redis_is_gone) {
     for (const Journal& journal :
          {run(meets(plan_for({.flight = 300 * kMillisecond}), fault)), with_one_that_holds_all(fault)}) {
       EXPECT_LE(most_in_flight(journal), 10);
-      EXPECT_EQ(ended_so(journal, Request::End::cut), 0u) << "who keeps to what it holds flies on";
+      EXPECT_EQ(ended_so(journal, Request::End::cut), 0u) << "a process that keeps to what it holds flies on";
       EXPECT_GE(used(journal, from, from + lasts, 10), 0.9) << "what was held goes on";
       EXPECT_GE(used(journal, from + lasts + kSecond, kOpen + 8 * kSecond, 10), 0.97);
     }
@@ -335,7 +335,8 @@ TEST(SharedPermits, hold_when_redis_forgets_everything) {
     const Journal journal = run(meets(plan, {.kind = kind, .at = from, .lasts = kSecond}));
     EXPECT_LE(most_in_flight(journal), 10);
     EXPECT_EQ(ended_so(journal, Request::End::cut), 0u);
-    EXPECT_GE(used(journal, from + 3 * kSecond, from + 10 * kSecond, 10), 0.9) << "who holds some uses them again";
+    EXPECT_GE(used(journal, from + 3 * kSecond, from + 10 * kSecond, 10), 0.9)
+        << "a process that holds some uses them again";
     EXPECT_GE(used(journal, from + kLease / 2 + 3 * kSecond, plan.length, 10), 0.97);
   }
 }

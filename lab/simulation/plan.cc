@@ -38,8 +38,14 @@ constexpr std::array<std::string_view, kFaultKinds> kFaultNames{"Redis stops",
                                                                 "all connections lead to another id",
                                                                 "a script fails in the middle",
                                                                 "told to pause",
-                                                                "nobody hears what is published",
-                                                                "foreign value"};
+                                                                "no client hears what is published",
+                                                                "foreign value",
+                                                                "the slot moves",
+                                                                "a node goes and its replica takes over",
+                                                                "a replica takes over from a node that lives",
+                                                                "a replica takes over from a node that stalls",
+                                                                "the cluster is down",
+                                                                "another node of the cluster"};
 
 std::string number(double value) {
   char text[32];
@@ -138,6 +144,7 @@ std::string text_of(const Fault& fault) {
   std::string text = "at " + duration(fault.at) + ": ";
   if (fault.member >= 0) text += "process " + std::to_string(fault.member) + ": ";
   text += name_of(fault.kind);
+  if (fault.elsewhere) text += " (at a node without the upstream's slot)";
   if (!fault.command.empty()) text += " " + fault.command;
   if (!fault.key.empty()) text += " " + fault.key;
   if (fault.step != 0) text += " by " + (fault.step < 0 ? "-" + duration(-fault.step) : duration(fault.step));
@@ -159,7 +166,7 @@ std::string Plan::text() const {
   std::string text = regime + ", seed " + std::to_string(seed) + ": " + duration(length) + ", whenDown " +
                      std::string(kModes[static_cast<std::size_t>(when_down)]) + ", redis.timeout " +
                      duration(redis_timeout) + (processes > 0 ? ", redis.processes " + std::to_string(processes) : "") +
-                     "\n";
+                     (masters > 0 ? ", a cluster of " + std::to_string(masters) + " nodes" : "") + "\n";
   for (const LimitConfig& limit : limits) text += "  " + text_of(limit) + "\n";
   for (std::size_t i = 0; i < members.size();) {
     const std::string one = text_of(members[i]);

@@ -88,18 +88,33 @@ struct Fault {
     paused,              ///< the upstream answers one process 429 with Retry-After `lasts`
     publishes_lost,      ///< for `lasts`, published messages reach no client
     key_foreign,         ///< for `lasts`, a foreign value stands under one key
+    // Of a cluster.
+    slot_moves,       ///< the upstream's slot moves to another node, key by key, within `lasts`
+    node_fails_over,  ///< the node goes; after `lasts` its replica takes over, with its state of `back` before
+    node_taken_over,  ///< the replica takes over at once, with its state of `back` earlier; the node hears of it after
+                      ///< `lasts`, and answers until then
+    node_outlived,    ///< the node stalls for `lasts`, and meanwhile the replica takes over
+    cluster_down,     ///< for `lasts`, no node answers for any key
+    elsewhere,        ///< something happened at a node that has not the upstream's slot
   };
   Kind kind{};
   Time at = 0;
   Time lasts = 0;
-  int member = -1;      ///< the process concerned; -1: all
-  Time back = 0;        ///< of redis_goes_back: how far back
-  Time step = 0;        ///< of clock_steps
-  std::string command;  ///< of denied
-  std::string key;      ///< erased or foreign: the part after "<prefix>:{<upstream>}"
+  int member = -1;         ///< the process concerned; -1: all
+  Time back = 0;           ///< of redis_goes_back: how far back
+  Time step = 0;           ///< of clock_steps
+  std::string command;     ///< of denied
+  std::string key;         ///< erased or foreign: the part after "<prefix>:{<upstream>}"
+  bool elsewhere = false;  ///< of a cluster: at a node that has not the upstream's slot
 };
 
-inline constexpr int kFaultKinds = static_cast<int>(Fault::Kind::key_foreign) + 1;
+inline constexpr int kFaultKinds = static_cast<int>(Fault::Kind::elsewhere) + 1;
+
+/// A replica takes over, of a node of a cluster or of the only master.
+inline bool is_of_replica(Fault::Kind kind) {
+  return kind == Fault::Kind::node_fails_over || kind == Fault::Kind::node_taken_over ||
+         kind == Fault::Kind::node_outlived;
+}
 
 /// "Redis stops", "cut off", …
 std::string_view name_of(Fault::Kind kind);
@@ -135,6 +150,7 @@ struct Plan {
   std::string regime;  ///< the name of the regime that draws it
   std::vector<LimitConfig> limits;
   WhenDown when_down = WhenDown::share;
+  int masters = 0;  ///< Redis is a cluster of so many nodes, each with a replica; 0: it is one server
   Duration redis_timeout = std::chrono::milliseconds(50);
   int processes = 0;  ///< `redis.processes`
   std::vector<Member> members;
@@ -142,6 +158,7 @@ struct Plan {
   std::vector<HiddenLimit> hidden;   ///< in order of time; empty: it has none
   std::optional<Refusing> refusing;  ///< nothing: it serves all that keeps to its hidden limit
   Quota quota;
+  std::vector<Time> looks;  ///< when each process says when the last of its requests leaves that wait then
   Time length = 0;
 
   bool grouped() const;

@@ -7,6 +7,7 @@
 
 #include "flow/limit_remap.h"
 #include "flow/probing.h"
+#include "redis/limits/shared_limiter.h"
 
 namespace penstock::simulation {
 
@@ -15,9 +16,19 @@ namespace {
 constexpr Time kOffset = 1'000 * kSecond;  // the process' clock has run for a while
 constexpr std::uint64_t kAsksForWait = 8;  // one of so many requests asks for the expected wait on arrival
 
+Endpoint address_of(int node) {
+  return {std::string(RedisSlots::kAddress), static_cast<std::uint16_t>(RedisSlots::kFirstPort + node)};
+}
+
 RedisConfig config_of(const Plan& plan) {
   RedisConfig config;
-  config.path = "/simulated";  // a host name would have to be looked up
+  for (int i = 0; i < plan.masters; ++i) config.cluster.push_back(address_of(i));
+  if (plan.masters > 0) {
+    config.host = config.cluster.front().address;
+    config.port = config.cluster.front().port;
+  } else {
+    config.path = "/simulated";  // a host name would have to be looked up
+  }
   config.prefix = kPrefix;
   config.timeout = plan.redis_timeout;
   config.when_down = plan.when_down;
@@ -29,7 +40,7 @@ const Member& of(const Plan& plan, int member) { return plan.members[static_cast
 
 }  // namespace
 
-Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
+Process::Process(World& world, Hosts& hosts, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
                  Outcomes& outcomes)
     : world_(world),
       plan_(plan),
@@ -38,7 +49,7 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       outcomes_(outcomes),
       machine_(world, journal.wall_at_begin + of(plan, member).wall_ahead, kOffset * (member + 1),
                of(plan, member).drift_ppm),
-      network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter},
+      network_(world, machine_, hosts, {of(plan, member).round_trip, of(plan, member).jitter},
                [this](bool is_presence) {
                  (is_presence ? journal_.presences : journal_.calls).push_back({world_.now(), member_});
                }),
@@ -51,6 +62,10 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       late_(machine_.loop(), limiter_, plan.limits),
       repeats_(plan),
       wake_(machine_.loop(), [this] { move(&flow::Scheduler::advance); }) {
+  const Time period = std::max(100 * kMillisecond, plan.length / 1'000);  // or a run of days would take long
+  for (int i = 1; i < plan.masters; ++i) {
+    beside_.push_back(std::make_unique<Beside>(machine_.loop(), hub_, upstream_beside(i, plan.masters), period));
+  }
   machine_.happen([] {});
 }
 
@@ -61,6 +76,7 @@ void Process::end() {
     wake_.stop();
     late_.change(machine_.now(), {});
     limiter_.reset();
+    beside_.clear();
   });
 }
 
@@ -88,7 +104,15 @@ redis::HubWatch Process::watch() {
   return {.on_up = [this](bool) { note_standing(); }, .on_degraded = [this](bool) { note_standing(); }};
 }
 
-void Process::note_standing() { journal_.standings.push_back({world_.now(), member_, hub_.up(), hub_.degraded()}); }
+bool Process::degraded() {
+  auto* const shared = plan_.masters > 0 ? dynamic_cast<redis::SharedLimiter*>(limiter_.get()) : nullptr;
+  return shared ? shared->recovery().degraded() : hub_.degraded();
+}
+
+void Process::note_standing() {
+  said_degraded_ = degraded();
+  journal_.standings.push_back({world_.now(), member_, hub_.up(), said_degraded_});
+}
 
 std::string Process::group_of(std::uint64_t id) const {
   const int group = journal_.requests[id].group;
@@ -101,6 +125,7 @@ template <typename Call>
 void Process::move(Call call) {
   late_.count(machine_.now());
   std::invoke(call, heart_, machine_.now(), commands_);
+  if (plan_.masters > 0 && degraded() != said_degraded_) note_standing();
   if (!busy_) carry_out();
 }
 
@@ -116,6 +141,11 @@ void Process::arrive(std::uint64_t id) {
       tickets_[id] = scheduler.arrive(at, arrival, into);
     });
   });
+}
+
+std::optional<Time> Process::last_leaves_in() const {
+  const auto at = heart_.forecast().last_leaves(machine_.now());
+  return at ? std::optional(*at - machine_.now()) : std::nullopt;
 }
 
 void Process::cancel(std::uint64_t id) {
@@ -273,7 +303,8 @@ void Process::carry_out() {
       request.departed = world_.now();
       request.booked = machine_.in_world(start.booked);
       request.limited_by = start.limited_by;
-      request.without_redis = hub_.degraded();
+      request.without_redis = degraded();
+      request.in_redis = start.departure.in_redis != 0;
       if (++request.attempts == 1) repeats_.came(machine_.now());
       journal_.departures.push_back(start.id);
       flying_.push_back(start.id);

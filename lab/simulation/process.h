@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,15 @@
 #include "proxy/exchange/late_watch.h"
 #include "proxy/exchange/taken_departure.h"
 #include "redis/limits/limiter_hub.h"
+#include "simulation/beside.h"
 #include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"
 #include "simulation/quota_origin.h"
+#include "simulation/redis_site.h"
 #include "simulation/repeats.h"
 
 namespace penstock::simulation {
-
-inline constexpr const char* kUpstream = "api";
-inline constexpr const char* kPrefix = "p";
 
 /// Hears the outcome of requests, called from inside the process' own calls: it must not call the process again.
 class Outcomes {
@@ -40,7 +40,7 @@ class Outcomes {
 class Process final : flow::LimiterEvents {
  public:
   /// The journal and all other references must outlive it.
-  Process(World& world, Host& host, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
+  Process(World& world, Hosts& hosts, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
           Outcomes& outcomes);
   ~Process();  ///< without last words, as when it is killed
   Process(const Process&) = delete;
@@ -70,6 +70,8 @@ class Process final : flow::LimiterEvents {
   Network& network() { return network_; }
   bool idle() const { return heart_.pending() == 0 && heart_.in_flight() == 0; }
   std::size_t pending() const { return heart_.pending(); }
+  /// In how long the last request leaves that waits here, as people are told.
+  std::optional<Time> last_leaves_in() const;
   /// The requests in flight, the latest last.
   const std::vector<std::uint64_t>& flying() const { return flying_; }
 
@@ -84,6 +86,8 @@ class Process final : flow::LimiterEvents {
   template <typename Call>
   void move(Call call);
   void carry_out();
+  /// Whether this upstream goes by `whenDown`; others beside it do not matter.
+  bool degraded();
   void note_standing();
   redis::HubWatch watch();
   std::unique_ptr<flow::Limiter> make_limiter();
@@ -101,6 +105,7 @@ class Process final : flow::LimiterEvents {
   std::unique_ptr<flow::Limiter> limiter_;
   flow::Scheduler heart_;
   proxy::LateWatch late_;
+  std::vector<std::unique_ptr<Beside>> beside_;
   struct Leaving {
     std::string group;
     proxy::TakenDeparture taken;
@@ -111,6 +116,7 @@ class Process final : flow::LimiterEvents {
   loop::Timer wake_;
   flow::Commands commands_, carrying_;
   bool busy_ = false;  // carry_out() is running
+  bool said_degraded_ = false;
   std::map<std::uint64_t, flow::Ticket> tickets_;
   std::vector<std::uint64_t> flying_;
 };

@@ -110,7 +110,7 @@ std::vector<Regime> processes() {
       {"processes-32", "32 processes", [](Random& r) { return many(r, 32); }},
       {"processes-64", "64 processes", [](Random& r) { return many(r, 64); }},
       {"drift", "clocks that drift by 500 ppm", drifting},
-      {"hours-apart", "machines whose times of day are up to an hour off", hours_apart},
+      {"hours-apart", "machines with times of day up to an hour off", hours_apart},
       {"redis-timeout", "redis.timeout of 1 ms to 10 s, stalls shorter than that", any_timeout_of_redis},
   };
 }
@@ -145,7 +145,7 @@ std::vector<Regime> limits_side_by_side() {
                                        token_bucket(100, 20, 100ms), counter(400, 2s)};
          return busy_fleet(r, {r.any(limits)}, 1);
        }},
-      {"below", "60 % of the limit: nobody waits long, one call a request",
+      {"below", "60 % of the limit: no request waits long, one call a request",
        [](Random& r) {
          Plan plan = busy_fleet(r, {one_of_three(r)});
          for (Member& member : plan.members) member.demand = steady(20).demand;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fleet before an upstream whose quota others use, too: what they take is learned from its answers.
+// A fleet before an upstream with a quota that others use, too: what they take is learned from its answers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

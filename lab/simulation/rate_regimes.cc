@@ -74,7 +74,7 @@ std::vector<Regime> bursts() {
       {"bucket-50", "tokenBucket of 50 with 50 each 250 ms",
        [](Random& r) { return busy_fleet(r, {token_bucket(50, 50, 250ms)}, 8); }},
       {"spike", "a spike of 300, then 60 % of the limit", spike_then_less},
-      {"told-waits", "waits that are told truly: nobody is refused who would leave in time", told_waits},
+      {"told-waits", "waits that are told truly: no request is refused that would leave in time", told_waits},
   };
 }
 

@@ -79,7 +79,12 @@ void Reading::read_members() {
 void Reading::read_disturbances() {
   std::vector<Span> spans;
   for (const Fault& fault : journal_.faults) {
+    if (fault.kind == Kind::elsewhere) continue;
     spans.push_back({fault.at, end_of(fault, journal_.ended) + settles_after(plan_, fault)});
+  }
+  for (const auto& limit : plan_.limits) {  // in a cluster each new semaphore waits for half a lease
+    const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind);
+    if (semaphore && plan_.masters > 0) spans.push_back({0, semaphore->lease.count() / 2 + kSettles});
   }
   for (const Pause& pause : journal_.pauses) spans.push_back({pause.at, pause.until + kSecond / 10});
   for (std::size_t i = 0; i < plan_.members.size(); ++i) {
@@ -179,7 +184,7 @@ Judgement judge(const Plan& plan, const Journal& journal) {
   Judgement judgement;
   for (const auto rule : {judge_keeps, judge_use, judge_room, judge_shares, judge_order, judge_draining, judge_calls,
                           judge_recovery, judge_parts, judge_told, judge_alone, judge_waits, judge_degraded,
-                          judge_pauses, judge_cuts, judge_keys, judge_reloads}) {
+                          judge_pauses, judge_cuts, judge_elsewhere, judge_keys, judge_reloads}) {
     rule(reading, judgement);
   }
   return judgement;

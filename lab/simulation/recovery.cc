@@ -59,7 +59,7 @@ void judge_up(const Reading& reading, const Fault& fault, Time end, Judgement& j
 }
 
 /// After a fault that lost no memory, the whole limit is used again when all processes are up: no process is away any
-/// more whose part would be kept.
+/// more for which a part would be kept.
 void judge_use_at_once(const Reading& reading, const Fault& fault, Time end, Judgement& judgement) {
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   if (wide.empty() || !reading.all_shared() || reading.has_refusing_limits()) return;

@@ -41,6 +41,11 @@ std::size_t RedisChannels::count(Connection connection) const {
 }
 
 std::size_t RedisChannels::publish(std::string_view channel, std::string_view payload) const {
+  if (relay_) relay_(channel, payload);
+  return deliver(channel, payload);
+}
+
+std::size_t RedisChannels::deliver(std::string_view channel, std::string_view payload) const {
   const auto found = listeners_.find(channel);
   if (found == listeners_.end()) return 0;
   std::string bytes;

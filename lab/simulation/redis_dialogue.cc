@@ -27,6 +27,8 @@ constexpr OwnCommand kOwn[]{
     {{"ping", -1, RedisCommand::kWhileSubscribed, nullptr}, &RedisDialogue::ping},
     {{"info", -1, RedisCommand::kReads, nullptr}, &RedisDialogue::info},
     {{"client", -2, kOnlyHere, nullptr, "id getname setname no-evict"}, &RedisDialogue::client},
+    {{"cluster", -2, kOnlyHere, nullptr, "slots keyslot"}, &RedisDialogue::cluster},
+    {{"asking", 1, kOnlyHere, nullptr}, &RedisDialogue::asking},
     {{"flushall", -1, RedisCommand::kWrites, nullptr}, &RedisDialogue::flushall},
     {{"script", -2, kOnlyHere, nullptr, "load exists flush"}, &RedisDialogue::script},
     {{"eval", -3, kOnlyHere, nullptr}, &RedisDialogue::eval},
@@ -43,6 +45,8 @@ constexpr std::array<RedisCommand, kCount> only_commands() {
   return commands;
 }
 constexpr auto kOwnCommands = only_commands();
+
+constexpr std::string_view kNoCluster = "ERR This instance has cluster support disabled";
 
 std::string wrong_count(std::string_view command) {
   return "ERR wrong number of arguments for '" + std::string(command) + "' command";
@@ -93,7 +97,8 @@ void RedisDialogue::ping(Words words, Answer& answer) {
 
 /// What Penstock's client reads, and what people look for.
 void RedisDialogue::info(Words, Answer& answer) {
-  answer.text("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:" + node.run_id_ +
+  answer.text(std::string("# Server\r\nredis_version:7.0.15\r\nredis_mode:") +
+              (node.slots_ ? "cluster" : "standalone") + "\r\nrun_id:" + node.run_id_ +
               "\r\n\r\n# Replication\r\nrole:" + (node.refusals_.writes.starts_with("READONLY") ? "slave" : "master") +
               "\r\n");
 }
@@ -108,6 +113,19 @@ void RedisDialogue::client(Words words, Answer& answer) {
   }
   if (same_word(words[1], "no-evict") && words.size() == 3) return answer.ok();
   answer.error(wrong_count("client|" + lowered(words[1])));
+}
+
+void RedisDialogue::cluster(Words words, Answer& answer) {
+  if (!node.slots_) return answer.error(kNoCluster);
+  if (same_word(words[1], "slots") && words.size() == 2) return node.slots_->tell(answer);
+  if (same_word(words[1], "keyslot") && words.size() == 3) return answer.integer(RedisSlots::slot_of(words[2]));
+  answer.error(wrong_count("cluster|" + lowered(words[1])));
+}
+
+void RedisDialogue::asking(Words, Answer& answer) {
+  if (!node.slots_) return answer.error(kNoCluster);
+  peer.asking = true;
+  answer.ok();
 }
 
 void RedisDialogue::quit(Words, Answer& answer) {

@@ -40,6 +40,15 @@ bool calls_script_with_keys(const RedisCommand& command, Words words) {
   return command.name.starts_with("eval") && words.size() > 2 && words[2] != "0";
 }
 
+/// By which a cluster chooses the node. A number of keys that makes no sense is complained of later.
+Words keys_of(const RedisCommand& command, Words words) {
+  if (command.is(RedisCommand::kHasKey)) return words.subspan(1, 1);
+  if (!calls_script_with_keys(command, words)) return {};
+  const auto count = redis_integer(words[2]).value_or(0);
+  const bool possible = count > 0 && count <= static_cast<std::int64_t>(words.size()) - 3;
+  return possible ? words.subspan(3, static_cast<std::size_t>(count)) : Words();
+}
+
 }  // namespace
 
 RedisNode::RedisNode(Clock clock, std::string run_id, RedisChannels::Send send)
@@ -61,9 +70,17 @@ void RedisNode::execute(RedisPeer& peer, Words words, Answer& answer) {
   if (!command->takes(words.size())) {
     return answer.error("ERR wrong number of arguments for '" + std::string(command->name) + "' command");
   }
-  if (const std::string refused = refusal(peer, *command, words); !refused.empty()) return answer.error(refused);
-  if (command->run) return run(*command, peer.database, words, answer);
-  RedisDialogue{*this, peer}.run(*command, words, answer);
+  const std::string refused = refusal(peer, *command, words);
+  if (!refused.empty()) peer.asking = false;
+  if (!refused.empty()) return answer.error(refused);
+  if (command->name == "asking") return RedisDialogue{*this, peer}.run(*command, words, answer);
+  run_for(peer, *command, words, answer);
+  peer.asking = false;
+}
+
+void RedisNode::run_for(RedisPeer& peer, const RedisCommand& command, Words words, Answer& answer) {
+  if (command.run) return run(command, peer.database, words, answer);
+  RedisDialogue{*this, peer}.run(command, words, answer);
 }
 
 void RedisNode::run(const RedisCommand& command, std::size_t database, Words words, Answer& answer) {
@@ -72,7 +89,7 @@ void RedisNode::run(const RedisCommand& command, std::size_t database, Words wor
 }
 
 /// The error; empty: the command is not refused.
-std::string RedisNode::refusal(const RedisPeer& peer, const RedisCommand& command, Words words) const {
+std::string RedisNode::refusal(const RedisPeer& peer, const RedisCommand& command, Words words) {
   using C = RedisCommand;
   if (!peer.let_in && !command.is(C::kBeforeLogin)) return "NOAUTH Authentication required.";
   if (!refusals_.denied.empty() && !command.is(C::kBeforeLogin)) {
@@ -84,6 +101,10 @@ std::string RedisNode::refusal(const RedisPeer& peer, const RedisCommand& comman
     if (command.is(C::kHasChannel) && refusals_.denies(kChannels)) {
       return begin + "access one of the channels used as arguments";
     }
+  }
+  if (slots_) {
+    std::string elsewhere = slots_->refusal(keys_of(command, words), peer.asking, keys(0));
+    if (!elsewhere.empty()) return elsewhere;
   }
   if (refusals_.out_of_memory && command.is(C::kNeedsMemory)) return std::string(kShortOfMemory);
   if (!refusals_.writes.empty() && command.is(C::kWrites)) return refusals_.writes;
@@ -100,13 +121,13 @@ void RedisNode::call_from_script(Words words, Answer& answer) {
   const bool known = command && (words.size() == 1 || command->has_part(words[1]));
   if (!known) return answer.error("ERR Unknown Redis command called from script");
   if (!command->takes(words.size())) return answer.error("ERR Wrong number of args calling Redis command from script");
-  if (const auto refused = refusal_to_script(*command); !refused.empty()) return answer.error(refused);
+  if (const auto refused = refusal_to_script(*command, words); !refused.empty()) return answer.error(refused);
   if (command->is(RedisCommand::kWrites)) script_has_written_ = true;
   if (command->run) return run(*command, script_of_->database, words, answer);
   RedisDialogue{*this, *script_of_}.run(*command, words, answer);
 }
 
-std::string_view RedisNode::refusal_to_script(const RedisCommand& command) {
+std::string_view RedisNode::refusal_to_script(const RedisCommand& command, Words words) {
   using C = RedisCommand;
   if (command.is(C::kNotInScripts)) return "ERR This Redis command is not allowed from script";
   if (!refusals_.denied.empty()) {
@@ -123,6 +144,7 @@ std::string_view RedisNode::refusal_to_script(const RedisCommand& command) {
   }
   if (!refusals_.writes.empty() && command.is(C::kWrites)) return refusals_.writes;
   if (refusals_.out_of_memory && command.is(C::kNeedsMemory) && !script_has_written_) return kShortOfMemory;
+  if (slots_ && command.is(C::kHasKey)) return slots_->refusal_to_script(words[1], script_of_->asking, keys(0));
   return {};
 }
 

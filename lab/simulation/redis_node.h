@@ -16,6 +16,7 @@
 #include "simulation/redis_commands.h"
 #include "simulation/redis_keys.h"
 #include "simulation/redis_scripts.h"
+#include "simulation/redis_slots.h"
 #include "simulation/resp.h"
 
 namespace penstock::simulation {
@@ -37,6 +38,7 @@ struct RedisPeer {
   std::size_t database = 0;
   bool let_in = true;  ///< it has sent the password, or none is needed
   bool leaves = false;
+  bool asking = false;  ///< of a cluster: the next command was sent here by ASK
   std::string name;
 };
 
@@ -60,6 +62,8 @@ class RedisNode final : ScriptCalls {
     user_ = std::move(user), password_ = std::move(password);
   }
   bool has_password() const { return !password_.empty(); }
+  /// It is a node of a cluster, and knows this of it. `slots` must outlive it.
+  void join(RedisSlots& slots) { slots_ = &slots; }
   void set_run_id(std::string run_id) { run_id_ = std::move(run_id); }
   std::uint64_t scripts_called() const { return scripts_called_; }
   std::uint64_t commands() const { return commands_; }
@@ -68,8 +72,9 @@ class RedisNode final : ScriptCalls {
   friend struct RedisDialogue;
 
   void call_from_script(Words words, Answer& answer) override;
-  std::string refusal(const RedisPeer& peer, const RedisCommand& command, Words words) const;
-  std::string_view refusal_to_script(const RedisCommand& command);
+  std::string refusal(const RedisPeer& peer, const RedisCommand& command, Words words);
+  std::string_view refusal_to_script(const RedisCommand& command, Words words);
+  void run_for(RedisPeer& peer, const RedisCommand& command, Words words, Answer& answer);
   void run(const RedisCommand& command, std::size_t database, Words words, Answer& answer);
 
   const Clock clock_;
@@ -79,6 +84,7 @@ class RedisNode final : ScriptCalls {
   RedisChannels channels_;
   RedisScripts scripts_;
   RedisRefusals refusals_;
+  RedisSlots* slots_ = nullptr;      // null: it is no node of a cluster
   std::int64_t now_ = 0;             // stands still while a command or a script is executed
   RedisPeer* script_of_ = nullptr;   // the connection that runs a script
   bool script_has_written_ = false;  // then the script may go on although memory is short
@@ -96,6 +102,8 @@ struct RedisDialogue {
   void ping(Words words, Answer& answer);
   void info(Words words, Answer& answer);
   void client(Words words, Answer& answer);
+  void cluster(Words words, Answer& answer);
+  void asking(Words words, Answer& answer);
   void quit(Words words, Answer& answer);
   void flushall(Words words, Answer& answer);
   void script(Words words, Answer& answer);

@@ -76,6 +76,25 @@ void RedisServer::end(Connection connection) {
   owes(connection);
 }
 
+void RedisServer::join(RedisSlots& slots, RedisChannels::Relay relay) {
+  node_.join(slots);
+  node_.channels().set_relay(std::move(relay));
+}
+
+void RedisServer::hear(std::string_view channel, std::string_view payload) {
+  node_.channels().deliver(channel, payload);
+  deliver();
+}
+
+std::optional<RedisValue> RedisServer::take(std::string_view key) {
+  RedisKeys& keys = node_.keys(0);
+  RedisValue* const value = keys.find(key);
+  if (!value) return std::nullopt;
+  std::optional<RedisValue> taken(std::move(*value));
+  keys.erase(key);
+  return taken;
+}
+
 void RedisServer::kill_client(Connection connection) {
   if (connections_.contains(connection)) end(connection);
   deliver();

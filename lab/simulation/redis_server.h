@@ -49,6 +49,18 @@ class RedisServer {
   /// By the client: it is told nothing more.
   void disconnect(Connection connection);
 
+  // Of a node of a cluster.
+
+  /// `slots` must outlive the server. `relay` is called with what is published here.
+  void join(RedisSlots& slots, RedisChannels::Relay relay);
+  /// Another node relays what was published there.
+  void hear(std::string_view channel, std::string_view payload);
+  const RedisNode::Databases& memory() { return node_.databases(); }
+  void remember(RedisNode::Databases memory) { node_.databases() = std::move(memory); }
+  /// The value under the key, which is taken away; empty: there is none.
+  std::optional<RedisValue> take(std::string_view key);
+  void put(const std::string& key, RedisValue value) { node_.keys(0).put(key) = std::move(value); }
+
   // Faults.
 
   void kill_client(Connection connection);

@@ -103,7 +103,7 @@ TEST_F(SimulatedRedis, can_throw_out_one_client_or_all) {
   EXPECT_TRUE(heard_.closed);
   EXPECT_FALSE(other.closed);
   server_.feed(second, request({"PUBLISH", "a", "x"}));
-  EXPECT_EQ(other.take(), ":0\r\n") << "nobody listens any more";
+  EXPECT_EQ(other.take(), ":0\r\n") << "no client listens any more";
   server_.kill_clients();
   EXPECT_TRUE(other.closed);
   EXPECT_NE(server_.connect(other), 0U);

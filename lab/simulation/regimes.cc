@@ -11,7 +11,7 @@ namespace {
 std::vector<Regime> all_regimes() {
   std::vector<Regime> all;
   for (const auto table : {rate_regimes, share_regimes, outage_regimes, memory_regimes, permit_regimes, process_regimes,
-                           presence_regimes, message_regimes, any_regimes}) {
+                           presence_regimes, message_regimes, cluster_regimes, any_regimes}) {
     std::ranges::copy(table(), std::back_inserter(all));
   }
   return all;

@@ -33,6 +33,7 @@ std::vector<Regime> permit_regimes();
 std::vector<Regime> process_regimes();
 std::vector<Regime> presence_regimes();
 std::vector<Regime> message_regimes();
+std::vector<Regime> cluster_regimes();
 std::vector<Regime> any_regimes();
 
 }  // namespace penstock::simulation

@@ -42,7 +42,7 @@ void judge_stretch(const Reading& reading, const Span& stretch, Judgement& judge
     const double own = qps_of(members[i].former);
     if (!is_former(members[i]) || own <= 0 || own >= rate) continue;
     const double units = units_of(reading, static_cast<int>(i), stretch);
-    // A process whose rate is near that of the others can have only its share of theirs.
+    // A process with a rate near that of the others can have only its share of theirs.
     const double part = std::min(own / former, rate / static_cast<double>(members.size()));
     const double least = 0.8 * part * seconds - 1;
     if (units >= least) continue;
