@@ -18,6 +18,8 @@ TAKEN = []  # the blocks that the tests below run: (page, how the block begins)
 
 # Why not here: (page, how the block begins).
 ELSEWHERE = {
+    "it shows streams, which do not end: tests/observe reads them": [
+        ("docs/seeing.md", "curl -N http://127.0.0.1:9128/events")],
     "it installs and compiles for minutes: continuous integration does nothing else (.ci/run)": [
         ("README.md", "script/server"), ("docs/testing.md", "script/test "),
         ("docs/testing.md", "script/build test -- ")],
@@ -27,6 +29,7 @@ ELSEWHERE = {
         ("docs/operating.md", "script/package                                        # on Debian 12")],
     "it measures or simulates for minutes, and compiles before": [
         ("docs/performance.md", "script/bench     "), ("docs/performance.md", "script/bench tunnels"),
+        ("docs/performance.md", "ctest --preset test -R experiment/ways"), ("docs/performance.md", "script/bench ways"),
         ("docs/performance.md", "script/bench origination"), ("docs/performance.md", "script/bench interception"),
         ("docs/performance.md", "script/bench limits"), ("docs/performance.md", "script/bench cost"),
         ("docs/performance.md", "script/profile"), ("docs/reliability.md", "script/simulate"),
@@ -35,8 +38,20 @@ ELSEWHERE = {
 
 ORIGINATE = "upstreams:\n  api: { match: api.example.com, https: originate }\n"
 INTERCEPT = "upstreams:\n  api: { match: api.example.com, https: intercept }\n"
+GITHUB = ("version: 1\nupstreams:\n  github: { match: api.github.com, limits: [ %s ] }\n"
+          % "window: { reservoir: 5000, interval: 1h, name: hour }")
 VIA = "1.1 penstock"
 SLOW = ("javac", "python3")  # once is enough for `penstock doctor` to try these, in seven ways
+
+
+def write_log(folder, *names):
+    """Event logs of two requests to github each, and new.yaml."""
+    for name in names:
+        lines = "".join(json.dumps({"ts": f"2026-11-21T09:30:00.{n}00000Z", "event": "dispatch", "id": f"{name}{n}",
+                                    "upstream": "github", "host": "api.github.com", "path": "/", "waitMs": 1}) + "\n"
+                        for n in range(2))
+        folder.write(f"here/{name}", lines.encode())
+    folder.write("here/new.yaml", GITHUB.encode())
 
 
 def setUpModule():
@@ -95,7 +110,7 @@ class Readme(OnMachine):
         daemon = self.start()
         said = self.play(block)
         self.assertEqual(said.count("hello\n"), 3)
-        for part in ('"inFlight"', "penstock_build_info{", "  why "):
+        for part in ('"inFlight"', "penstock_build_info{", "  what is happening\n", "  why "):
             self.assertIn(part, said)
         self.assertEqual(self.seen(self.plain), 2 * [("example.com", "/", VIA)])
         self.assertEqual([event.get("tunnel") for event in daemon.wait_for(3, "complete")], [None, None, True])
@@ -297,6 +312,24 @@ class CommandLine(OnMachine):
                    self.folder.path("other.yaml"))
         self.assertEqual(self.play(block), 2 * "github: no pause that this process knows of\n")
 
+    @runs("docs/command-line.md", "penstock top")
+    def test_top_finds_the_proxy(self, block):
+        self.start()
+        etc = "/etc/penstock.yaml"
+        self.addCleanup(os.remove, etc)
+        self.start("proxy: { listen: 127.0.0.1:3129 }\nadmin: { listen: 127.0.0.1:9129 }\n", etc)
+        self.start("proxy: { listen: 127.0.0.1:3130 }\nadmin: { listen: 127.0.0.1:9200 }\n",
+                   self.folder.path("other.yaml"))
+        self.assertEqual(self.play(block).count("  what is happening\n"), 3)
+
+    @runs("docs/command-line.md", "penstock simulate")
+    def test_simulate_shows_both_courses(self, block):
+        write_log(self.folder, "events.jsonl", "a.jsonl", "b.jsonl")
+        self.config(GITHUB)
+        said = self.play(block)
+        self.assertEqual(len(re.findall(r"(?m)^github, 2 requests$", said)), 2)
+        self.assertIn('"beyondQuota":0', said)
+
     @runs("docs/command-line.md", "penstock presets ")
     def test_presets_are_listed_and_shown(self, block):
         said = self.play(block)
@@ -325,6 +358,14 @@ class Operating(OnMachine):
         """Units that systemctl was called with are units of this tree."""
         units = {word for call in self.calls() for word in call.split() if word.startswith("penstock.")}
         self.assertEqual(units - set(os.listdir(os.path.join(ROOT, "config/systemd"))), set())
+
+    @runs("docs/operating.md", "$ penstock simulate")
+    def test_new_settings_are_tried_on_a_log(self, block):
+        write_log(self.folder, "events.jsonl.1")
+        said = self.play(block, block.first.removeprefix("$ "))
+        for label in re.findall(r"^  (\w.*?)  ", block.output(), re.MULTILINE):
+            if not label.startswith("refused"):
+                self.assertIn(f"\n  {label}  ", said)
 
     @runs("docs/operating.md", "script/package                                        # builds")
     def test_the_package_is_installed_and_started(self, block):

@@ -141,7 +141,7 @@ version: 1
 proxy: {{ listen: "127.0.0.1:0", grace: 1s }}
 admin: {{ listen: "127.0.0.1:0" }}
 log: {{ events: "{events}" }}
-redis: {{ url: "{redis}" }}
+redis: {{ url: "{redis}", timeout: 2s }}  # a busy machine is no outage
 access: {{ connectPorts: [{port}, {tls_port}], steering: [192.0.2.0/24] }}
 caps: {{ connectionsPerClient: {seats} }}
 intercept: {{ ca: "{folder}/our-ca.pem", key: "{folder}/our-ca-key.pem" }}
@@ -159,6 +159,9 @@ upstreams:
     maxConcurrent: 2
     queue: {{ maxPending: 4, maxWait: 50s }}
     rate: 1000/s
+    limits:
+      - window: {{ reservoir: 1000000, interval: 1h, name: hour }}
+      - pacer: {{ qps: 1, name: tried, mode: shadow }}
 """
 
     def __init__(self, binary, origin, redis, folder):

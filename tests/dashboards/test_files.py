@@ -40,6 +40,19 @@ class EveryQuery(unittest.TestCase):
         self.assertEqual(ours - used, set())
 
 
+class ThePanels(unittest.TestCase):
+    def test_have_each_a_place_and_a_number_of_their_own(self):
+        panels = board.load()["panels"]
+        numbers = [panel["id"] for panel in panels]
+        self.assertEqual(len(set(numbers)), len(numbers))
+        taken = {}
+        for panel in panels:
+            at = panel["gridPos"]
+            for cell in [(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])]:
+                self.assertIsNone(taken.get(cell), f"{panel['title']} lies over it")
+                taken[cell] = panel["title"]
+
+
 class TheAlerts(unittest.TestCase):
     def promtool(self, *arguments):
         ran = subprocess.run(["promtool", *arguments], cwd=board.DASHBOARDS, capture_output=True, text=True, timeout=60)
@@ -60,6 +73,19 @@ class TheAlerts(unittest.TestCase):
         self.assertGreater(len(names), 0)
         self.assertEqual(silent, set(names))
         self.assertEqual(firing, set(names))
+
+    def test_have_each_a_section_of_the_runbook_and_a_row_of_the_page(self):
+        alerts = (board.DASHBOARDS / "alerts.yml").read_text()
+        names = re.findall(r"- alert: (\w+)", alerts)
+        urls = re.findall(r'runbook_url: "([^"]*)"', alerts)
+        self.assertEqual(urls, [f"docs/runbook.md#{name.lower()}" for name in names])
+        runbook = (board.ROOT / "docs/runbook.md").read_text()
+        sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", runbook, re.MULTILINE | re.DOTALL))
+        self.assertEqual(set(sections), set(names))
+        for name, section in sections.items():
+            self.assertEqual(re.findall(r"^- \*\*(.*?):\*\*", section, re.MULTILINE), ["Means", "Look at", "Do"], name)
+        page = (board.ROOT / "docs/metrics.md").read_text()
+        self.assertEqual(set(re.findall(r"^\| `(Penstock\w+)` \|", page, re.MULTILINE)), set(names))
 
     def test_ask_for_documented_metrics_only(self):
         alerts = (board.DASHBOARDS / "alerts.yml").read_text()

@@ -28,6 +28,11 @@ ORIGIN, SECURE = {"upstream": "origin"}, {"upstream": "secure"}
 # of one with upstreams, it is `origin`: there everything happens but what happens inside TLS.
 HAPPENS = {
     "penstock_limit_waits_total": [SECURE | {"limit": "pause"}],
+    "penstock_limit_used": [ORIGIN | {"limit": "rate.window"}, ORIGIN | {"limit": "hour"}],
+    "penstock_limit_resets_seconds": [ORIGIN | {"limit": "hour"}],
+    "penstock_limit_units_total": [ORIGIN | {"limit": "rate"}, ORIGIN | {"limit": "hour"}],
+    "penstock_limit_would_wait_total": [ORIGIN | {"limit": "tried"}],
+    "penstock_limit_would_wait_seconds_total": [ORIGIN | {"limit": "tried"}],
     "penstock_pauses": [SECURE],
     "penstock_unreachable": [{"upstream": "dead"}],
     "penstock_requests_sent_again_total": [SECURE | {"why": "refusal"}],
@@ -45,9 +50,10 @@ HAPPENS = {
 
 def expected(query, labels):
     """Of which series something must be seen, by those of their labels that the answer has; by none: of any."""
-    chosen = re.search(r'outcome=~?"([^"]+)"', query)
-    for wanted in HAPPENS.get(board.family(board.METRIC.search(query)[0]), [ORIGIN]):
-        if chosen and "outcome" in wanted and wanted["outcome"] not in chosen[1].split("|"):
+    metric = board.METRIC.search(query)
+    chosen = dict(re.findall(r'\b(outcome|code)=~?"([^"]+)"', query[metric.end():].partition("}")[0]))
+    for wanted in HAPPENS.get(board.family(metric[0]), [ORIGIN]):
+        if any(name in wanted and wanted[name] not in values.split("|") for name, values in chosen.items()):
             continue
         yield {name: value for name, value in wanted.items() if name in labels}
 

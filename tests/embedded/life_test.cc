@@ -40,6 +40,17 @@ TEST(Life, says_where_it_listens) {
   EXPECT_THAT(get(proxy.admin_url(), "/healthz"), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\r\n\r\nok\n")));
 }
 
+TEST(Life, has_no_admin_port_where_none_is_wanted) {
+  Origin origin;
+  penstock::Config config = quiet();
+  config.admin.listen = {};
+  Proxy proxy(config);
+  ASSERT_TRUE(proxy.start());
+  EXPECT_EQ(proxy.admin_url(), "");
+  EXPECT_THAT(get(proxy.url(), origin.url("/here")), EndsWith("\r\n\r\n" + Origin::echo("GET", "/here")));
+  EXPECT_TRUE(proxy.reload(proxy.config()));
+}
+
 TEST(Life, a_proxy_that_never_started_can_be_destroyed) {
   const std::size_t threads = entries("/proc/self/task");
   {

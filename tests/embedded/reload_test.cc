@@ -38,6 +38,21 @@ std::string narrow_text(int max_concurrent) {
          std::to_string(max_concurrent) + " } }\n";
 }
 
+TEST(Reload, names_the_settings_in_force_anew_only_if_they_changed) {
+  Proxy proxy(narrow(1)), other(narrow(1));
+  ASSERT_TRUE(proxy.start());
+  ASSERT_TRUE(other.start());
+  const auto before = proxy.snapshot();
+  EXPECT_EQ(before.config_hash.size(), 12u);
+  EXPECT_EQ(other.snapshot().config_hash, before.config_hash) << "other ports, the same settings";
+  EXPECT_GT(before.loaded_at, 1'700'000'000);
+  ASSERT_TRUE(proxy.reload(narrow(1)));
+  EXPECT_EQ(proxy.snapshot().config_hash, before.config_hash);
+  ASSERT_TRUE(proxy.reload(narrow(3)));
+  EXPECT_NE(proxy.snapshot().config_hash, before.config_hash);
+  EXPECT_GE(proxy.snapshot().loaded_at, before.loaded_at);
+}
+
 TEST(Reload, starts_those_who_waited_for_a_slot) {
   Origin origin;
   Observer told;

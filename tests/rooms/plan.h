@@ -21,6 +21,7 @@ inline const std::vector<Room> kRooms{
     {"penstock", {}},
     {"base",     {},                                                   {"unistd.h"}},
     {"flow",     {"penstock"}},
+    {"replay",   {"penstock", "flow"}},
     {"http",     {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
     {"access",   {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
     {"config",   {"penstock", "access"}},
@@ -30,7 +31,7 @@ inline const std::vector<Room> kRooms{
     {"transfer", {"penstock", "access", "loop", "tls"},                 {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
     {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
-    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "tls", "transfer"}, {"*"}},
+    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "replay", "tls", "transfer"}, {"*"}},
     // clang-format on
 };
 
@@ -72,7 +73,8 @@ inline const std::vector<Library> kLibraries{
     {"llhttp",         "llhttp.h",    {"http/"}, true},
     {"spdlog",         "spdlog/",     {"observe/"}},
     {"prometheus-cpp", "prometheus/", {"observe/"}},
-    {"nlohmann-json",  "nlohmann/",   {"http/error_codes.cc", "observe/", "app/exec_summary.", "app/check.", "app/reload_command."}},
+    {"nlohmann-json",  "nlohmann/",   {"http/error_codes.cc", "observe/", "app/exec_report.", "app/exec_summary.", "app/check.", "app/reload_command.",
+                                     "app/top_status.", "replay/comparison_json."}},
     {"CLI11",          "CLI/",        {"app/main.cc"}},
     {"libsystemd",     "systemd/",    {"app/systemd."}, true},
     // clang-format on
@@ -80,9 +82,9 @@ inline const std::vector<Library> kLibraries{
 
 /// How headers of the operating system begin. Whatever is neither here nor above nor standard C++ is unknown, and
 /// refused.
-inline const std::vector<std::string_view> kSystem{"arpa/",    "fcntl.h",  "ifaddrs.h", "linux/",    "net/",
-                                                   "netdb.h",  "netinet/", "poll.h",    "pthread.h", "pwd.h",
-                                                   "signal.h", "spawn.h",  "strings.h", "sys/",      "unistd.h"};
+inline const std::vector<std::string_view> kSystem{
+    "arpa/",     "fcntl.h", "ifaddrs.h", "langinfo.h", "linux/",    "net/", "netdb.h",   "netinet/", "poll.h",
+    "pthread.h", "pwd.h",   "signal.h",  "spawn.h",    "strings.h", "sys/", "termios.h", "unistd.h"};
 
 /// Never part of a name: they say nothing.
 inline const std::vector<std::string_view> kForbiddenWords{"context", "manager", "handler", "util",

@@ -1,33 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """How late this machine wakes sleeping threads: machine.h for the tests in Python. From watch() on, a separate program
-has a thread on each core that asks to be woken every few milliseconds; a thread of the test itself would measure how
-busy the test is. Times are seconds of time.monotonic()."""
+has a thread on each core that asks to be woken every two milliseconds; a thread of the test itself would measure how
+busy the test is. It also tells how long the processes that a test names have waited for a core, which the kernel
+counts. Times are seconds of time.monotonic()."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
 
-PERIOD = 0.005
+PERIOD = 0.002    # what is shorter than this and ORDINARY may go unseen
 ORDINARY = 0.002  # an idle machine, and Python, are late by that much too
 
-_stalls = []  # (from, to), in the order in which they ended
+_stalls = []  # (from, to), in the order in which they ended: threads were late
+_waits = []   # likewise: a process that watch_process() has named waited for a core
 _watching = threading.Lock()
+_program = None
 
 
 def watch():
     """Begins to watch, once."""
+    global _program
     if _watching.acquire(blocking=False):
-        program = subprocess.Popen([sys.executable, "-BS", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        threading.Thread(target=_note, args=(program,), daemon=True).start()
+        _program = subprocess.Popen([sys.executable, "-BS", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        threading.Thread(target=_note, args=(_program,), daemon=True).start()
+
+
+def watch_process(pid):
+    """After watch(): held_up() knows of the main thread of this process from now on."""
+    _program.stdin.write(f"{pid}\n".encode())
+    _program.stdin.flush()
 
 
 def late(since, until=None):
     """Seconds from `since` to `until` in which at least one thread was late. A stall counts once it is over."""
+    return _within(_stalls, since, until)
+
+
+def held_up(since, until, waits_until):
+    """Like late(); and until `waits_until` also those seconds in which at least one of the processes waited for a core.
+    How long that was the kernel tells; when it ended is known to PERIOD."""
+    return _within([*_stalls, *((begin, min(end, waits_until)) for begin, end in _waits)], since, until)
+
+
+def longest(since, until=None):
+    """Seconds of the longest time from `since` to `until` in which one thread was late, or one of the processes waited
+    for a core."""
+    until = time.monotonic() if until is None else until
+    return max((min(end, until) - max(begin, since) for begin, end in [*_stalls, *_waits]), default=0)
+
+
+def _within(stalls, since, until):
     until = time.monotonic() if until is None else until
     found, seen = 0, since
-    for begin, end in sorted(_stalls):
+    for begin, end in sorted(stalls):
         begin, end = max(begin, seen), min(end, until)
         if end > begin:
             found, seen = found + end - begin, end
@@ -45,7 +73,8 @@ def say_not_judged(seconds, test, what):
 
 def _note(program):
     for line in program.stdout:
-        _stalls.append(tuple(map(float, line.split())))
+        what, begin, end = line.split()
+        (_stalls if what == b"late" else _waits).append((float(begin), float(end)))
 
 
 def _sample(core):
@@ -55,10 +84,36 @@ def _sample(core):
         time.sleep(PERIOD)
         now = time.monotonic()
         if now - due >= ORDINARY:
-            os.write(1, f"{due} {now}\n".encode())
+            os.write(1, f"late {due} {now}\n".encode())
+
+
+def _sample_waits(files):
+    """`files`: schedstat of each process, whose second number is the nanoseconds for which it has waited."""
+    before = {}
+    while True:
+        time.sleep(PERIOD)
+        for file in list(files):
+            try:
+                waited = int(os.pread(file, 100, 0).split()[1]) / 1e9
+            except ProcessLookupError:
+                files.remove(file)
+                continue
+            now = time.monotonic()
+            if (more := waited - before.get(file, waited)) >= ORDINARY:
+                os.write(1, f"waited {now - more} {now}\n".encode())
+            before[file] = waited
+
+
+def _told_of_processes(files):
+    """Until the test has ended."""
+    for line in sys.stdin:
+        with contextlib.suppress(FileNotFoundError):
+            files.append(os.open(f"/proc/{int(line)}/schedstat", os.O_RDONLY))
 
 
 if __name__ == "__main__":
     for core in os.sched_getaffinity(0):
         threading.Thread(target=_sample, args=(core,), daemon=True).start()
-    sys.stdin.read()  # until the test has ended
+    named = []
+    threading.Thread(target=_sample_waits, args=(named,), daemon=True).start()
+    _told_of_processes(named)

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,12 @@ RedisReply copy_of(const redisReply& reply) {
   return copy;
 }
 
+/// A server that becomes a master, or ceases to be one, ends connections; to write to one that has ended is a SIGPIPE.
+bool has_ended(int fd) {
+  pollfd there{.fd = fd, .events = POLLIN | POLLRDHUP, .revents = 0};
+  return ::poll(&there, 1, 0) > 0;
+}
+
 }  // namespace
 
 void RedisServer::Close::operator()(redisContext* connection) const { ::redisFree(connection); }
@@ -89,7 +96,9 @@ void RedisServer::start() {
                                      "",
                                      "--appendonly",
                                      "no"};
-  arguments.insert(arguments.end(), options_.begin(), options_.end());
+  const bool has_file = !options_.empty() && options_[0].starts_with('/');
+  if (has_file) arguments.insert(arguments.begin() + 1, options_[0]);
+  arguments.insert(arguments.end(), options_.begin() + (has_file ? 1 : 0), options_.end());
   pid_ = spawn(arguments, folder_ + "/log");
   const auto give_up = std::chrono::steady_clock::now() + kRedisPatience;
   while (!answers()) {
@@ -119,7 +128,7 @@ void RedisServer::pause() { ::kill(pid_, SIGSTOP); }
 void RedisServer::resume() { ::kill(pid_, SIGCONT); }
 
 RedisReply RedisServer::run(const std::vector<std::string_view>& command) {
-  if (!connection_ || connection_->err) {
+  if (!connection_ || connection_->err || has_ended(connection_->fd)) {
     connection_.reset(::redisConnectUnixWithTimeout(socket().c_str(), kAnswerWithin));
     if (!connection_ || connection_->err) return {};
     ::redisSetTimeout(connection_.get(), kAnswerWithin);

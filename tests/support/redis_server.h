@@ -30,7 +30,8 @@ struct RedisReply {
 
 class RedisServer {
  public:
-  /// `options`: further words of redis-server's command line: {"--requirepass", "secret"}.
+  /// `options`: further words of redis-server's command line: {"--requirepass", "secret"}. The first may be the path of
+  /// a configuration, as a Sentinel needs one: {"/tmp/s.conf", "--sentinel"}.
   explicit RedisServer(std::vector<std::string> options = {});
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;

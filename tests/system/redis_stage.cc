@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -148,6 +150,25 @@ std::size_t lines_with(const std::string& text, std::string_view words) {
   return count;
 }
 
+std::vector<std::string> acl_rule_of_the_docs(std::size_t nth) {
+  std::ifstream page(PENSTOCK_SOURCES "/docs/limits.md");
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("ACL SETUSER penstock ") || nth-- > 0) continue;
+    std::istringstream words(line);
+    return {std::istream_iterator<std::string>(words), {}};
+  }
+  throw std::runtime_error("docs/limits.md has no such rule");
+}
+
+std::set<std::string> refused_by(test::RedisServer& redis) {
+  std::set<std::string> refused;
+  for (const auto& entry : redis.run({"ACL", "LOG"}).items) {
+    for (std::size_t i = 0; i + 1 < entry.items.size(); i += 2)
+      if (entry.items[i].text == "object") refused.insert(entry.items[i + 1].text);
+  }
+  return refused;
+}
+
 Load::Load(const std::vector<std::uint16_t>& ports, std::string url, int clients_each) {
   for (const auto port : ports) {
     for (int i = 0; i < clients_each; ++i) threads_.emplace_back([=, this] { work(port, url); });
@@ -199,11 +220,53 @@ Relay::~Relay() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    changed_.notify_all();
     listener_.shut_down();
     for (auto& link : links_) link.near.shut_down(), link.far.shut_down();
   }
   acceptor_.join();
   for (auto& link : links_) link.asks.join(), link.replies.join();
+}
+
+void Relay::hold(std::string spared) {
+  const std::lock_guard lock(mutex_);
+  holds_ = true;
+  spared_ = std::move(spared), held_.clear();
+}
+
+void Relay::hold_those_of(std::string words) {
+  const std::lock_guard lock(mutex_);
+  holds_ = true;
+  held_ = std::move(words), spared_.clear();
+}
+
+void Relay::pass() {
+  const std::lock_guard lock(mutex_);
+  loses_ = holds_ = false;
+  slow_ = Clock::duration{};
+  changed_.notify_all();
+}
+
+/// What Linux sends for a stream that is made one without a peer.
+void Relay::reset() {
+  const std::lock_guard lock(mutex_);
+  const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+  for (auto& link : links_) {
+    if (link.near.fd() >= 0) ::connect(link.near.fd(), &nobody, sizeof nobody);
+    link.far.shut_down();
+  }
+}
+
+/// Once it may. False: the relay ends.
+bool Relay::may_pass(const Link& link) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || !is_held(link); });
+  return !stopping_;
+}
+
+bool Relay::is_held(const Link& link) const {
+  if (!held_.empty()) return holds_ && link.first.substr(0, 100).find(held_) != std::string::npos;
+  return holds_ && (spared_.empty() || link.first.find(spared_) == std::string::npos);
 }
 
 void Relay::accept() {
@@ -228,7 +291,11 @@ void Relay::accept() {
 
 void Relay::carry_asks(Link& link) {
   for (std::string bytes; link.near.receive(bytes, Clock::now() + 1h); bytes.clear()) {
-    if (link.far.send(bytes) == 0) break;
+    if (link.first.empty()) {
+      const std::lock_guard lock(mutex_);
+      link.first = bytes;
+    }
+    if (!may_pass(link) || link.far.send(bytes) == 0) break;
   }
   link.near.shut_down(), link.far.shut_down();
 }
@@ -237,6 +304,8 @@ void Relay::carry_replies(Link& link) {
   for (std::string bytes; link.far.receive(bytes, Clock::now() + 1h); bytes.clear()) {
     if (loses_) break;
     if (link.ear) link.ear(bytes);
+    if (const auto late = slow_.load(); late > 0s) std::this_thread::sleep_for(late);
+    if (!may_pass(link)) break;
     if (link.near.send(bytes) == 0) break;
   }
   link.near.shut_down(), link.far.shut_down();

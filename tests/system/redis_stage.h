@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage for limits that are shared: a real redis-server, one origin that notes when requests arrive, daemons that
-// all have the same upstream `api`, a relay that loses replies, and clients without end.
+// all have the same upstream `api`, a relay that loses
+// replies, holds or resets connections, and clients without end.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -98,6 +101,11 @@ bool is_degraded(const Daemon& daemon);
 double errors(const Daemon& daemon, std::string_view kind);
 std::size_t lines_with(const std::string& text, std::string_view words);
 
+/// The words of a rule that docs/limits.md prints, the first for Redis, the second for sentinels.
+std::vector<std::string> acl_rule_of_the_docs(std::size_t nth);
+/// What is in its ACL LOG: the commands, keys and channels that were refused.
+std::set<std::string> refused_by(test::RedisServer& redis);
+
 /// Clients that ask again as soon as they are answered.
 class Load {
  public:
@@ -128,33 +136,51 @@ class Relay {
  public:
   /// Hears what comes from Redis over one connection.
   using Ear = std::function<void(std::string_view)>;
-  explicit Relay(std::uint16_t target, std::function<Ear()> new_ear = {});
+  explicit Relay(std::uint16_t target = 0, std::function<Ear()> new_ear = {});
   ~Relay();
   Relay(const Relay&) = delete;
 
   std::uint16_t port() const { return port_; }
-  void pass() { loses_ = false; }
+  /// New connections go there: for a target that has to know the relay's port first.
+  void lead_to(std::uint16_t target) { target_ = target; }
+  /// Everything again, and what was held first.
+  void pass();
   /// What is asked reaches Redis; instead of its next reply the connection ends, and so does each new one.
   void lose_replies() { loses_ = true; }
+  /// Nothing passes in either direction, over no connection, old or new, and none ends. Spared are those over which
+  /// these words were said first, unless they are empty.
+  void hold(std::string spared = "");
+  /// The same of those connections alone that begin with these words, within the first hundred bytes.
+  void hold_those_of(std::string words);
+  /// Each reply comes so much later.
+  void slow_down(Clock::duration by) { slow_ = by; }
+  /// Ends all connections by a RST.
+  void reset();
 
  private:
   struct Link {
     Socket near, far;
     Ear ear;
+    std::string first{};  ///< what was asked first
     std::thread asks, replies;
   };
   void accept();
+  bool may_pass(const Link& link);
+  bool is_held(const Link& link) const;
   void carry_asks(Link& link);
   void carry_replies(Link& link);
 
-  const std::uint16_t target_;
+  std::atomic<std::uint16_t> target_;
   const std::function<Ear()> new_ear_;
   std::uint16_t port_ = 0;
   Socket listener_;
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::list<Link> links_;
-  bool stopping_ = false;
+  bool stopping_ = false, holds_ = false;
+  std::string spared_, held_;  // words; empty: none
   std::atomic<bool> loses_ = false;
+  std::atomic<Clock::duration> slow_ = Clock::duration{};
   std::thread acceptor_;
 };
 

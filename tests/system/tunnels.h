@@ -14,15 +14,17 @@ namespace penstock::trial {
 /// Where tunnels lead: takes no connection before the test does.
 class FarEnd {
  public:
-  FarEnd() : listener_(Socket::listen(1024, &port_)) {}
+  /// `at`: its address. At 127.0.0.1 a program of another test may call that had this port before.
+  explicit FarEnd(const char* at = "127.0.0.1") : at_(at), listener_(Socket::listen(1024, &port_, 0, at)) {}
   std::uint16_t port() const { return port_; }
-  std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string host() const { return at_ + ":" + std::to_string(port_); }
   /// The next connection; none, with a failed test, if patience is over.
   Socket accept();
   /// Whether one is there to be taken.
   bool has_caller() const;
 
  private:
+  const std::string at_;
   std::uint16_t port_ = 0;
   Socket listener_;
 };

@@ -127,10 +127,10 @@ Socket Socket::connect(std::uint16_t port, int receive_buffer, const char* from)
   return socket;
 }
 
-Socket Socket::listen(int backlog, std::uint16_t* port, int receive_buffer) {
+Socket Socket::listen(int backlog, std::uint16_t* port, int receive_buffer, const char* at) {
   Socket socket = open_socket();
   if (receive_buffer) setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  auto here = address_of(0);
+  auto here = address_of(0, at);
   socklen_t size = sizeof here;
   auto* address = reinterpret_cast<sockaddr*>(&here);
   if (::bind(socket.fd(), address, size) != 0 || ::listen(socket.fd(), backlog) != 0)

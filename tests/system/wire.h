@@ -23,7 +23,7 @@ using Moment = Clock::time_point;
 /// Long enough for a sanitized build on a busy machine; a test that meets it has failed.
 inline constexpr std::chrono::seconds kPatience{20};
 
-/// PendingAsks until `condition` holds; false once patience is over.
+/// Waits until `condition` holds; false once patience is over.
 bool eventually(const std::function<bool()>& condition, Clock::duration patience = kPatience);
 
 bool same_name(std::string_view a, std::string_view b);
@@ -58,8 +58,8 @@ class Socket {
 
   /// `receive_buffer` and `send_buffer` in bytes; 0: the system's.
   static Socket connect(std::uint16_t port, int receive_buffer = 0, const char* from = nullptr);
-  /// On loopback, on a free port, with this backlog.
-  static Socket listen(int backlog, std::uint16_t* port, int receive_buffer = 0);
+  /// On loopback, at this address of it, on a free port, with this backlog.
+  static Socket listen(int backlog, std::uint16_t* port, int receive_buffer = 0, const char* at = "127.0.0.1");
 
   int fd() const { return fd_; }
   /// From now on bytes go through a layer; false: it could not be put on.

@@ -73,6 +73,22 @@ TEST(Secrets, of_requests_are_in_no_answer_and_in_nothing_that_is_told) {
   EXPECT_THAT(all_told(stage.daemon), Not(HasSubstr(kSecret)));
 }
 
+/// Vendors have credentials in paths. The upstream gets them, and nobody else, however the path is spelled.
+TEST(Secrets, of_paths_are_told_nowhere) {
+  Stage stage(
+      {.yaml = "upstreams: { bots: { match: 127.0.0.1, group: 'path:/{bot}/{method}', redact: ['/bot{}/'] } }\n"});
+  const std::string secret = kSecret, paths[] = {"/bot" + secret + "/getMe", "/bot" + secret, "//b%6ft" + secret + "/x",
+                                                 "/file/bot" + secret + "/a.jpg?" + secret};
+  for (const auto& path : paths) EXPECT_EQ(stage.fetch(path).status, 200);
+  EXPECT_EQ(stage.ask(get("http://127.0.0.1:9/bot" + secret + "/getMe")).status, 502);
+  EXPECT_EQ(stage.ask("GET /@botz/bot" + secret + "/x HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 404);
+  EXPECT_EQ(stage.ask(get(stage.url("/bot" + secret + "/x"), "Penstock-Max-Wait: x\r\n")).status, 400);
+  for (std::size_t i = 0; i < std::size(paths); ++i) EXPECT_EQ(stage.origin.seen().at(i).target, paths[i]);
+  ASSERT_EQ(stage.daemon.await_events(2, "refused").size(), 2u);
+  EXPECT_EQ(stage.daemon.events()[0].at("path"), "/bot…/getMe");
+  EXPECT_THAT(all_told(stage.daemon), Not(HasSubstr(kSecret)));
+}
+
 TEST(Secrets, of_redis_are_told_nowhere) {
   const Closed redis;
   Stage stage({.yaml = "redis: { url: 'redis://admin:" + std::string(kSecret) + "@" + redis.host() +

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <mutex>
@@ -18,6 +19,8 @@
 
 namespace penstock::trial {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::size_t kAllowed = 20;
 constexpr auto kUnit = 1s;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "system/redis_stage.h"
 
@@ -68,6 +69,19 @@ TEST(Processes, that_an_earlier_run_saw_are_remembered) {
   EXPECT_EQ(served(stage, daemon), kOfAnHour / 2);
   EXPECT_TRUE(
       comes_to_say(daemon, "limits are divided among 2 processes, for an earlier run saw so many (" + file + ")"));
+}
+
+TEST(Processes, say_how_many_they_are_and_how_they_keep_limits) {
+  SharedStage stage(kEight);
+  const Daemon& daemon = stage.add();
+  stage.add();
+  const auto redis = [&] { return nlohmann::json::parse(daemon.admin("/status").body).at("redis"); };
+  ASSERT_TRUE(eventually([&] { return redis()["processes"] == 2; })) << redis();
+  EXPECT_EQ(redis()["mode"], "shared");
+  EXPECT_EQ(redis()["shareOf"], 1);
+  stage.redis.stop();
+  ASSERT_TRUE(eventually([&] { return redis()["mode"] == "share"; })) << redis();
+  EXPECT_EQ(redis()["shareOf"], 2);
 }
 
 TEST(DifferingLimits, are_said_once_with_both_and_once_when_they_differ_no_more) {

@@ -44,7 +44,7 @@ std::vector<Fault> faults() {
       {"unknown key", "proxi: 1\n", ":7:1: ", "unknown key 'proxi'"},
       {"variable that is not set", "dns: { servers: [\"${NOWHERE_SET}\"] }\n", ":7:18: ", "NOWHERE_SET"},
       {"other dns", "dns: { timeout: 7s }\n", ":7:", "dns cannot be changed by a reload"},
-      {"redis", "redis: { url: redis://127.0.0.1:1/0 }\n", ":7:", "redis cannot be changed by a reload"},
+      {"redis", "redis: { main: { url: redis://127.0.0.1:1/0, timeout: 0s } }\n", ":7:", "timeout in redis.main is 0s"},
       {"tls file", "  x: { match: x.test, tls: { ca: /nowhere.pem } }\n", ":7:34: ", "cannot read /nowhere.pem"},
   };
 }

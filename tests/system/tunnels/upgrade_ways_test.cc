@@ -16,15 +16,17 @@ const std::string kLines = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-Web
 const std::string kSwitchingProtocols =
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
 
+constexpr const char* kFar = "127.9.0.3";  // where no other test's programs call
+
 /// An entry `far` with one slot, that originates or not, and whose gateway leads over TLS or not.
 struct WaysIn {
   explicit WaysIn(bool is_secure)
       : secure(is_secure),
-        daemon({.yaml = "upstreams: { far: { match: 127.0.0.1, maxConcurrent: 1, https: " +
-                        std::string(secure ? "originate" : "tunnel") + ", tls: { ca: '" + authority.file() +
-                        "' }, baseUrl: '" + (secure ? "https://" : "http://") + far.host() +
-                        "/v1' } }\naccess: { connectPorts: [" + std::to_string(far.port()) + "], plainPorts: [" +
-                        std::to_string(far.port()) + "] }\n"}) {}
+        daemon({.yaml = "upstreams: { far: { match: " + std::string(kFar) +
+                        ", maxConcurrent: 1, https: " + std::string(secure ? "originate" : "tunnel") +
+                        ", tls: { ca: '" + authority.file() + "' }, baseUrl: '" + (secure ? "https://" : "http://") +
+                        far.host() + "/v1' } }\naccess: { connectPorts: [" + std::to_string(far.port()) +
+                        "], plainPorts: [" + std::to_string(far.port()) + "] }\n"}) {}
 
   std::unique_ptr<Near> client(const std::string& says) const {
     auto near = std::make_unique<Near>(Socket::connect(daemon.port()));
@@ -64,9 +66,9 @@ struct WaysIn {
   }
 
   const bool secure;
-  FarEnd far;
+  FarEnd far{kFar};
   test::Authority authority;
-  test::TlsServer server{authority.issue()};
+  test::TlsServer server{authority.issue({.addresses = {kFar}})};
   Daemon daemon;
 };
 
