@@ -47,7 +47,7 @@ endfunction()
 function(penstock_test name)
   cmake_parse_arguments(TEST "OPTIMIZED" "SHARDS;SECONDS;ALONE" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
   add_executable(test_${name} ${TEST_SOURCES})
-  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(test_${name} PRIVATE $<IF:$<BOOL:${TEST_OPTIMIZED}>,-O1,${PENSTOCK_TEST_CODE}> ${PENSTOCK_WARNINGS})
   list(TRANSFORM TEST_ROOMS PREPEND penstock_)
   target_link_libraries(test_${name} PRIVATE
