@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <ranges>
 #include <sstream>
 #include <stdexcept>
 
@@ -86,13 +87,30 @@ SharedStage::SharedStage(Shared given, std::vector<std::string> options)
 
 SharedStage::~SharedStage() { EXPECT_EQ(origin.complaint(), ""); }
 
+/// A daemon listens to two channels. Ids of connections ascend. 0: none listens.
+std::int64_t SharedStage::newest_listener() {
+  const std::string all = redis.run({"CLIENT", "LIST", "TYPE", "pubsub"}).text;
+  std::int64_t newest = 0;
+  for (const auto line : std::views::split(all, '\n')) {
+    const std::string one(line.begin(), line.end());
+    if (one.find(" sub=2 ") == std::string::npos) continue;
+    newest = std::max<std::int64_t>(newest, std::stoll(one.substr(3)));  // behind "id="
+  }
+  return newest;
+}
+
 Daemon& SharedStage::add(const Shared& changed, bool await_redis) {
+  const bool own_redis = changed.port == 0;
+  const std::int64_t before = own_redis && await_redis ? newest_listener() : 0;
   Given given{.yaml = yaml_of(changed, changed.port == 0 ? redis.port() : changed.port)};
   if (changed.clock != 0)
     given.environment = {{"LD_PRELOAD", PENSTOCK_WRONG_CLOCK}, {"WRONG_CLOCK", std::to_string(changed.clock)}};
   Daemon& daemon = daemons.emplace_back(given);
   if (await_redis) {
     EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); })) << daemon.diagnostics();
+    if (own_redis) {
+      EXPECT_TRUE(eventually([&] { return newest_listener() > before; })) << "it hears what others tell";
+    }
   }
   return daemon;
 }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -67,7 +68,8 @@ struct SharedStage {
   explicit SharedStage(Shared given, std::vector<std::string> options = {});
   ~SharedStage();
 
-  /// Another daemon, by this configuration or a changed one. With `await_redis` it has come to know Redis.
+  /// Another daemon, by this configuration or a changed one. With `await_redis` it has come to know Redis, and
+  /// hears what other processes tell.
   Daemon& add(bool await_redis = true) { return add(shared, await_redis); }
   Daemon& add(const Shared& changed, bool await_redis = true);
   /// One that has Redis behind a relay.
@@ -87,6 +89,9 @@ struct SharedStage {
   Origin origin;
   Arrivals arrivals;  ///< of whatever has no script of its own
   std::deque<Daemon> daemons;
+
+ private:
+  std::int64_t newest_listener();
 };
 
 /// How soon limits are shared again, where the machine itself is in time.
