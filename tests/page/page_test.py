@@ -114,7 +114,7 @@ HOUR = lasting(3000)
 
 # What the cell says where `limitedBy` of the event log is no limit's name, which it says itself.
 WORDS = {"maxConcurrent": r"slot", "pause": r"PAUSED|probing", "redis": r"Redis"}
-LIMITS = {"pacing": "pacer: { qps: 0.1, name: %s }", "windowed": f"window: {{ reservoir: 1, interval: {HOUR}, name: %s }}",
+LIMITS = {"pacing": "pacer: { qps: 0.001, name: %s }", "windowed": f"window: {{ reservoir: 1, interval: {HOUR}, name: %s }}",
           "sliding": "slidingWindow: { max: 1, interval: 1h, name: %s }",
           "bucket": "tokenBucket: { capacity: 1, refillAmount: 1, refillFrequency: 1h, name: %s }",
           "permits": "semaphore: { capacity: 1, name: %s }", "counted": "counter: { max: 1, period: 1h, name: %s }",
