@@ -35,9 +35,10 @@ inside() {
 make_root() {
   as_root rm -rf build/roots/arm64*
   mkdir -p build/roots
-  as_root debootstrap --variant=minbase bookworm "$half" "$(mirror)" >/dev/null
+  as_root env WGETRC="$PWD/lab/package/wgetrc" debootstrap --variant=minbase bookworm "$half" "$(mirror)" >/dev/null
   as_root mkdir "$half/src"
   inside "$half" '
+    echo "Acquire::Retries \"5\";" >/etc/apt/apt.conf.d/80retries
     dpkg --add-architecture arm64
     apt-get -qq update
     native=() foreign=()

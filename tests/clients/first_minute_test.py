@@ -115,7 +115,8 @@ class FirstMinute(unittest.TestCase):
         self.hold("curl.sh", "curl/")
         came = sorted(far.book.came)
         in_a_second = [behind - first for first, behind in zip(came, came[RATE:])]
-        self.assertGreater(min(in_a_second), RATE * APART - LATE - machine.late(came[0]), in_a_second)
+        for first, took in zip(came, in_a_second):  # a stall before `first` came has made it late, and the rest short
+            self.assertGreater(took + machine.late(first - DISTANCE, first + took), RATE * APART - LATE, in_a_second)
         print(f"{RATE} and one more take at least {min(in_a_second):.3f} s", flush=True)
 
     def test_requests_of_python(self):

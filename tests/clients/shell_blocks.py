@@ -181,9 +181,19 @@ class OnMachine(Case):
         self.assertEqual(code, 0, said)
         self.assert_sane(said)
 
+    def tunnels(self, daemon, count):
+        """Once so many requests are complete: of each, in the order in which they left, whether it was a tunnel. A tunnel
+        ends only when the origin has closed its side too, and the next request may be complete before."""
+        complete = daemon.wait_for(count, "complete")
+        self.assertEqual(len(complete), count)
+        left = daemon.wait_for(count, "dispatch")
+        self.assertCountEqual([event["id"] for event in complete], [event["id"] for event in left])
+        return [event.get("tunnel") for event in left]
+
     def environment(self, variables=None):
-        return {"PATH": self.folder.path("bin"), "HOME": self.folder.path("home"), "LC_ALL": "C.UTF-8",
-                "PWD": self.here, "NODE_EXTRA_CA_CERTS": self.machine.identity.ca} | (variables or {})
+        quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # `penstock doctor` gives java ten seconds
+        return {"PATH": self.folder.path("bin"), "HOME": self.folder.path("home"), "LC_ALL": "C.UTF-8", "PWD": self.here,
+                "NODE_EXTRA_CA_CERTS": self.machine.identity.ca, "JDK_JAVA_OPTIONS": quick} | (variables or {})
 
     def command(self, text, shell="sh"):
         """Runs lines as a file, and then tells the variables that they left."""

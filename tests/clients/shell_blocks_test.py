@@ -113,7 +113,7 @@ class Readme(OnMachine):
         for part in ('"inFlight"', "penstock_build_info{", "  what is happening\n", "  why "):
             self.assertIn(part, said)
         self.assertEqual(self.seen(self.plain), 2 * [("example.com", "/", VIA)])
-        self.assertEqual([event.get("tunnel") for event in daemon.wait_for(3, "complete")], [None, None, True])
+        self.assertEqual(self.tunnels(daemon, 3), [None, None, True])
 
     @runs("README.md", "penstock check penstock.yaml")
     def test_the_configuration_is_good_and_runs(self, block):
@@ -162,7 +162,7 @@ class Clients(OnMachine):
         daemon = self.start_for_all()
         self.assertEqual(self.play(block), 4 * "hello\n")
         self.assertEqual(self.seen(), [("api.example.com", "/", by) for by in (None, VIA, VIA, VIA)])
-        self.assertEqual([event.get("tunnel") for event in daemon.wait_for(4, "complete")], [True, None, None, None])
+        self.assertEqual(self.tunnels(daemon, 4), [True, None, None, None])
 
     @runs("docs/clients.md", "penstock ca init\npenstock exec")
     def test_curl_intercepted(self, block):
@@ -179,7 +179,7 @@ class Clients(OnMachine):
             self.assertEqual(self.folder.read(f"here/{way}/big.bin"), self.folder.read("work/big.bin"))
         ways = [by for _, _, by in self.seen()]
         self.assertEqual(ways, 3 * [None] + 3 * [VIA])
-        self.assertEqual([event.get("tunnel") for event in daemon.wait_for(4, "complete")], [True, None, None, None])
+        self.assertEqual(self.tunnels(daemon, 4), [True, None, None, None])
 
     @runs("docs/clients.md", 'eval "$(penstock env)"\nnode')
     def test_fetch_of_node(self, block):

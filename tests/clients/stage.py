@@ -113,7 +113,8 @@ class Program:
         """Each with the time of time.monotonic() as `at`."""
         with open(self.events_file, encoding="utf-8") as file:
             events = [json.loads(line) for line in file if line.endswith("\n")]
-        since_1970 = time.time() - time.monotonic()
+        # Of several readings the greatest: the clocks are read one after the other, and a stall in between makes it less.
+        since_1970 = max(time.time() - time.monotonic() for _ in range(5))
         for event in events:
             event["at"] = datetime.datetime.fromisoformat(event["ts"]).timestamp() - since_1970
         return events

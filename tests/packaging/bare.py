@@ -30,7 +30,7 @@ def archive(suite, cache):
     if not os.path.exists(path):
         os.makedirs(cache, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="penstock-bare-") as folder:
-            run(*AS_ROOT, "debootstrap", "--variant=minbase", suite, folder + "/root", image_test.mirror())
+            image_test.debootstrap(suite, folder + "/root", image_test.mirror())
             run(*AS_ROOT, "tar", "-C", folder + "/root", "-cf", path + ".half", ".")
             run(*AS_ROOT, "rm", "-rf", folder + "/root")
         run(*AS_ROOT, "mv", path + ".half", path)
@@ -45,6 +45,7 @@ class Bare:
         case.addCleanup(run, *AS_ROOT, "rm", "-rf", self.folder)
         run(*AS_ROOT, "tar", "-C", self.folder, "-xf", archive(suite, cache))
         self.write("/etc/hosts", "127.0.0.1 localhost\n")
+        self.write("/etc/apt/apt.conf.d/80retries", 'Acquire::Retries "5";\n')
 
     def inside(self, *command):
         return [*AS_ROOT, "unshare", "--mount", "sh", "-c", INSIDE, "sh", self.folder, "/usr/bin/env", "-i",

@@ -37,6 +37,14 @@ def mirror():
     return next(line.split()[0] for line in told.splitlines() if line.split()[1:] == [SUITE, "main"])
 
 
+def debootstrap(*words):
+    """Makes a root. A mirror that fails once is asked again."""
+    wgetrc = os.path.join(os.path.dirname(os.path.dirname(HERE)), "lab/package/wgetrc")
+    done = subprocess.run([*AS_ROOT, "env", f"WGETRC={wgetrc}", "debootstrap", "--variant=minbase", *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
 def image():
     """The path of the root file system, which is made where it is not there yet. Half of one has another name."""
     wanted = packages()
@@ -45,9 +53,7 @@ def image():
         return path
     subprocess.run([*AS_ROOT, "rm", "-rf", ARGUMENTS.cache], check=True)  # of other packages
     os.makedirs(ARGUMENTS.cache)
-    done = subprocess.run([*AS_ROOT, "debootstrap", "--variant=minbase", f"--include={','.join(wanted)}", SUITE,
-                           path + ".half", mirror()], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    debootstrap(f"--include={','.join(wanted)}", SUITE, path + ".half", mirror())
     subprocess.run([*AS_ROOT, "mv", path + ".half", path], check=True)
     return path
 

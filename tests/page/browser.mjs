@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const browser = await chromium.launch({ executablePath: process.argv[2], args: ['--no-sandbox', '--font-render-hinting=none'] });
+const PATIENCE = 120_000; // ms; a cold Chromium on a busy machine takes long to start and to load
+const browser = await chromium.launch({ executablePath: process.argv[2], timeout: PATIENCE, args: ['--no-sandbox', '--font-render-hinting=none'] });
 const pages = new Map();
 
 async function open({ page, url, width = 1280, height = 800, dark = false }) {
@@ -14,6 +15,7 @@ async function open({ page, url, width = 1280, height = 800, dark = false }) {
     viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce', deviceScaleFactor: 1.5,
     bypassCSP: false,
   });
+  context.setDefaultTimeout(PATIENCE);
   const tab = await context.newPage();
   const seen = { requests: [], errors: [], tab };
   context.on('request', request => seen.requests.push(request.url()));

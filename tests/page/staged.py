@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+import machine
 from browser import Browser
 from scene import Origin, Penstock
 
@@ -59,4 +60,5 @@ def main():
     parser.add_argument("--write", action="store_true")
     _, rest = parser.parse_known_args(namespace=given)
     given.program = str(pathlib.Path(given.program).resolve())
+    machine.watch()
     unittest.main(argv=[sys.argv[0], *rest])

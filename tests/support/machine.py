@@ -21,10 +21,11 @@ _program = None
 
 
 def watch():
-    """Begins to watch, once."""
+    """Begins to watch, once. It does so from its return on."""
     global _program
     if _watching.acquire(blocking=False):
         _program = subprocess.Popen([sys.executable, "-BS", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        _program.stdout.readline()  # all its threads run
         threading.Thread(target=_note, args=(_program,), daemon=True).start()
 
 
@@ -116,4 +117,5 @@ if __name__ == "__main__":
         threading.Thread(target=_sample, args=(core,), daemon=True).start()
     named = []
     threading.Thread(target=_sample_waits, args=(named,), daemon=True).start()
+    os.write(1, b"ready\n")
     _told_of_processes(named)

@@ -6,6 +6,7 @@ import http.server
 import json
 import pathlib
 import shlex
+import socket
 import subprocess
 import threading
 import time
@@ -63,10 +64,12 @@ class Admin:
 
         Answers.protocol_version = "HTTP/1.1"
         self.answers = Answers
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        self.port = self.server.server_port
+        self._held = socket.socket()  # it never listens: nobody else is given the port while this server is away
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.port = self._held.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._serve()
+        self.come_back()
 
     def _serve(self):
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
@@ -88,6 +91,7 @@ class Admin:
     def close(self):
         self.ended.set()
         self.leave()
+        self._held.close()
 
 
 class Terminal:
