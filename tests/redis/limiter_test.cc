@@ -20,13 +20,6 @@ class LimiterTest : public SharedLimiterTest {
   bool has_key(std::string_view key) {
     return run_.run_until([&] { return server_.run({"EXISTS", key}).integer == 1; });
   }
-  /// So many desks have subscribed to what is told to all.
-  bool all_listen(int desks) {
-    return run_.run_until([&] {
-      const auto listeners = server_.run({"PUBSUB", "NUMSUB", "penstock:to:all"});
-      return listeners.items.size() == 2 && listeners.items[1].integer == desks;
-    });
-  }
   bool both_listen() { return all_listen(2); }
   flow::Time now() const { return run_.loop.now(); }
 };
