@@ -317,10 +317,11 @@ TEST_F(RedisChange, to_another_limiter_is_heard_of_by_the_office) {
   a->change_to_own({own(pacer(1'000))});
   const auto b = desk({own(pacer(1'000))});
   b->change_to_own({own(pacer(1'000))});
-  run_.run_for(kSecond / 10);
-  const auto until = run_.loop.now() + kSecond / 2;
+  ASSERT_TRUE(all_listen(2));
+  const auto until = run_.loop.now() + kSecond;
   a->limiter().pause(run_.loop.now(), {}, until);
-  run_.run_for(kSecond / 10);
+  const auto heard = [&] { return b->limiter().ahead(run_.loop.now(), {}, 0, 0) >= until - clock_error(*a, *b); };
+  ASSERT_TRUE(run_.run_until(heard));
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
   EXPECT_GE(b->took_off()[0].at, until - clock_error(*a, *b));

@@ -13,10 +13,14 @@ namespace {
 class GenerationTest : public SharedLimiterTest {
  protected:
   GenerationTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
+  /// Each knows of the others.
   void three_at_work(const LimitConfig& limit) {
     for (auto& each : three_) each = desk({limit});
     for (auto& each : three_) each->work_without_end(50);
-    run_.run_for(kSecond + kSecond / 2);
+    ASSERT_TRUE(run_.run_until([&] {
+      return std::ranges::all_of(three_, [](const auto& each) { return each->limiter().processes() == 3; });
+    }));
+    run_.run_for(kSecond / 2);
   }
   /// A process counts the others once a second, with an ask. One which has not counted another yet opens a generation
   /// without it: what is tried here is what those hand in that are known.

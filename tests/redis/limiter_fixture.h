@@ -310,6 +310,13 @@ class SharedLimiterTest : public testing::Test {
   bool took_off(const LimiterFixture& desk, std::size_t count) {
     return run_.run_until([&] { return desk.took_off().size() >= count; });
   }
+  /// So many desks have subscribed to what is told to all.
+  bool all_listen(int desks) {
+    return run_.run_until([&] {
+      const auto listeners = server_.run({"PUBSUB", "NUMSUB", "penstock:to:all"});
+      return listeners.items.size() == 2 && listeners.items[1].integer == desks;
+    });
+  }
 
   test::TestLoop run_;
   loop::Resolver resolver_{run_.loop, DnsConfig{}};

@@ -134,7 +134,10 @@ class RefusalsTest : public RedisFixture {
   test::RedisServer server_;
 };
 
-using RefusalsOfOptions = RedisFixture;
+class RefusalsOfOptions : public RedisFixture {
+ protected:
+  RefusalsOfOptions() { config_.timeout = 2s; }
+};
 
 bool is_for_messages_or_knowledge(std::string_view command) {
   return command == "publish" || command == "subscribe" || command == "info" || command == "pubsub|numsub";

@@ -83,6 +83,8 @@ class SeenLimitsTest : public SharedLimiterTest {
  protected:
   using Readings = std::map<std::string, flow::LimitReading>;
 
+  SeenLimitsTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
+
   /// What that process shows, and how long it took to look.
   Readings seen_by(LimiterFixture& desk, const std::vector<LimitConfig>& limits, std::string_view group = {}) {
     bool seen = false;
@@ -95,6 +97,15 @@ class SeenLimitsTest : public SharedLimiterTest {
           readings[std::string(limit_name(limits[static_cast<std::size_t>(limit)]))] = reading;
         });
     return readings;
+  }
+  /// The same, by a look that Redis has answered: one ends without an answer where the machine stands still meanwhile.
+  Readings told_to(LimiterFixture& desk, const std::vector<LimitConfig>& limits, std::string_view group = {}) {
+    for (const flow::Time end = run_.loop.now() + 60 * kSecond; run_.loop.now() < end;) {
+      Readings readings = seen_by(desk, limits, group);
+      if (took_ < LimitLooks::kMost) return readings;
+    }
+    ADD_FAILURE() << "no look was answered in its time";
+    return {};
   }
 
   /// The first limit, within a few seconds.
@@ -116,7 +127,7 @@ TEST_F(SeenLimitsTest, a_process_that_asks_nothing_sees_what_another_has_used) {
   worker->fly_on();
   worker->arrive(7);
   ASSERT_TRUE(took_off(*worker, 7));
-  auto seen = seen_by(*viewer, limits), own = seen_by(*worker, limits);
+  auto seen = told_to(*viewer, limits), own = told_to(*worker, limits);
   ASSERT_EQ(seen.size(), limits.size());
   for (const auto& limit : limits) {
     const std::string name(limit_name(limit));
@@ -153,7 +164,7 @@ TEST_F(SeenLimitsTest, a_spent_limit_opens_when_redis_says_so) {
   worker->fly_on();
   worker->arrive(3);
   ASSERT_TRUE(took_off(*worker, 3));
-  auto seen = seen_by(*viewer, limits);
+  auto seen = told_to(*viewer, limits);
   EXPECT_EQ(seen["sliding"].used, 3);
   EXPECT_THAT(seen["sliding"].opens_in.value_or(0), AllOf(Le(3'600e6 + 2'000), Ge(3'600e6 - 60e6)));
   EXPECT_EQ(seen["permits"].used, 3);
@@ -184,7 +195,7 @@ TEST_F(SeenLimitsTest, a_permit_that_is_given_back_is_seen_to_be_free) {
 TEST_F(SeenLimitsTest, who_only_looks_is_no_user_of_the_upstream) {
   const auto limits = one_of_each_kind();
   const auto viewer = desk(limits);
-  EXPECT_EQ(seen_by(*viewer, limits)["window"].used, 0);
+  EXPECT_EQ(told_to(*viewer, limits)["window"].used, 0);
   EXPECT_EQ(server_.run({"KEYS", "penstock:{github}:*"}).items.size(), 0u);
 }
 
@@ -192,7 +203,7 @@ TEST_F(SeenLimitsTest, while_nobody_looks_nothing_is_asked_and_nothing_is_known)
   const std::vector<LimitConfig> limits{{.kind = CounterConfig{.max = 9, .period = 1h}}};
   const auto viewer = desk(limits);
   const auto calls = [&] { return viewer->hub().counts().calls; };
-  EXPECT_TRUE(seen_by(*viewer, limits)["counter"].known);
+  EXPECT_TRUE(told_to(*viewer, limits)["counter"].known);
   const auto before = calls();
   run_.run_for(60'000);
   EXPECT_LE(calls() - before, 1u) << "that the process is there is told once a second";
@@ -209,8 +220,8 @@ TEST_F(SeenLimitsTest, of_limits_of_groups_a_process_sees_those_of_the_groups_to
   one->arrive(2, "red");
   another->arrive(3, "red");
   ASSERT_TRUE(took_off(*one, 2) && took_off(*another, 3));
-  EXPECT_EQ(seen_by(*one, limits, "red")["each"].used, 5);
-  EXPECT_EQ(seen_by(*another, limits, "red")["each"].used, 5);
+  EXPECT_EQ(told_to(*one, limits, "red")["each"].used, 5);
+  EXPECT_EQ(told_to(*another, limits, "red")["each"].used, 5);
   EXPECT_FALSE(seen_by(*one, limits, "blue")["each"].known);
 }
 
@@ -221,7 +232,7 @@ TEST_F(SeenLimitsTest, limits_that_are_not_shared_are_always_known) {
   one->arrive(2);
   another->arrive(3);
   ASSERT_TRUE(took_off(*one, 2) && took_off(*another, 3));
-  auto seen = seen_by(*one, limits);
+  auto seen = told_to(*one, limits);
   EXPECT_EQ(seen["own"].used, 2);
   EXPECT_FALSE(seen["own"].shared);
   EXPECT_EQ(seen["all"].used, 5);
@@ -232,7 +243,6 @@ TEST_F(SeenLimitsTest, limits_that_are_not_shared_are_always_known) {
 
 TEST_F(SeenLimitsTest, a_redis_that_hangs_delays_nobody_who_looks_for_longer_than_50_ms) {
   const std::vector<LimitConfig> limits{{.kind = CounterConfig{.max = 9, .period = 1h}}};
-  config_.timeout = 2s;
   const auto viewer = desk(limits);
   server_.pause();
   const flow::Time from = run_.loop.now();

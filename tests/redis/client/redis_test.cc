@@ -23,7 +23,10 @@ class RedisTest : public RedisFixture {
   test::RedisServer server_;
 };
 
-using RedisWithOptions = RedisFixture;
+class RedisWithOptions : public RedisFixture {
+ protected:
+  RedisWithOptions() { config_.timeout = 2s; }
+};
 
 TEST_F(RedisTest, calls_a_script_and_brings_its_answer) {
   open(server_.port());
