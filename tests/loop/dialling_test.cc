@@ -13,6 +13,7 @@
 
 #include "connected.h"
 #include "support/few_files.h"
+#include "support/held_port.h"
 
 namespace penstock::loop {
 namespace {
@@ -60,12 +61,8 @@ TEST_F(DiallingTest, connects_and_then_is_like_any_other) {
 }
 
 TEST_F(DiallingTest, tells_that_nobody_listens) {
-  std::uint16_t port = 0;
-  {
-    test::ListeningSocket listening;
-    port = listening.port();
-  }
-  dial({"127.0.0.1", port});
+  const test::HeldPort nobody;
+  dial({"127.0.0.1", nobody.number()});
   ASSERT_TRUE(tells());
   EXPECT_EQ(caller_.gone, 1);
   EXPECT_EQ(stream_->dial_failure(), DialFailure::refused);

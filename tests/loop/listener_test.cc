@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/few_files.h"
+#include "support/held_port.h"
 #include "support/sockets.h"
 #include "support/test_loop.h"
 
@@ -92,9 +93,11 @@ TEST_F(ListenerTest, closes_a_socket_that_will_not_do) {
 }
 
 TEST_F(ListenerTest, dropping_it_stops_accepting_and_frees_the_port) {
-  auto listener = listen({"127.0.0.1", 0});
+  const test::HeldPort held;  // other programs want ports, too
+  const Endpoint endpoint{"127.0.0.1", held.number()};
+  auto listener = listen(endpoint);
   ASSERT_TRUE(listener);
-  const Endpoint endpoint = (*listener)->bound();
+  ASSERT_FALSE(listen(endpoint)) << "it is taken";
   listener->reset();
   run_.run_for(1'000);
   EXPECT_TRUE(listen(endpoint));

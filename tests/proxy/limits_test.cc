@@ -409,7 +409,7 @@ TEST_F(PauseTest, is_of_requests_with_the_same_credentials_where_pauses_go_by_th
 }
 
 TEST_F(PauseTest, is_shown_with_the_status_that_drew_it_until_it_is_over) {
-  settings().max_pause = 300ms;
+  settings().max_pause = 1s;  // no busy machine takes as long to look
   after("/busy/429");
   const auto shown = [&] {
     Snapshot snapshot;
@@ -421,7 +421,7 @@ TEST_F(PauseTest, is_shown_with_the_status_that_drew_it_until_it_is_over) {
   EXPECT_EQ(pause->status, 429);
   EXPECT_TRUE(pause->of_all);
   EXPECT_GT(pause->left, 0ms);
-  EXPECT_LE(pause->left, 300ms);
+  EXPECT_LE(pause->left, 1s);
   EXPECT_TRUE(run_.run_until([&] { return !shown(); }));
 }
 

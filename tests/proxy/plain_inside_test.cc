@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "proxy/clients_fixture.h"
+#include "support/held_port.h"
 
 namespace penstock::proxy {
 namespace {
@@ -187,14 +188,10 @@ TEST_F(PlainInsideTest, half_a_method_and_silence_is_a_tunnel) {
 }
 
 TEST_F(PlainInsideTest, a_tunnel_that_is_refused_is_reset_and_told_of) {
-  std::uint16_t nobody = 0;
-  {
-    test::ListeningSocket closed;
-    nobody = closed.port();
-  }
-  allow(nobody);
+  const test::HeldPort nobody;
+  allow(nobody.number());
   test::Socket client = connect();
-  client.send(connect_line("127.0.0.1:" + std::to_string(nobody)) + "\x16\x03\x01");
+  client.send(connect_line("127.0.0.1:" + std::to_string(nobody.number())) + "\x16\x03\x01");
   EXPECT_EQ(rest(client), kEstablished);
   EXPECT_TRUE(client.was_reset());
   EXPECT_EQ(course(), "dispatch error");

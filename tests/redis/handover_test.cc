@@ -44,7 +44,8 @@ TEST_F(ChangedRedis, has_who_waits_go_on_at_once) {
   ASSERT_TRUE(took_off(*a, 3));
   a->change_redis(at(other_));
   ASSERT_TRUE(took_off(*a, 30));
-  EXPECT_EQ(fullest(a->booked(), 40'000), 1u) << "the pace is kept over the change";
+  const flow::Time apart = std::min<flow::Time>(40'000, 50'000 - clock_error(*a));
+  EXPECT_EQ(fullest(a->booked(), std::max<flow::Time>(1, apart)), 1u) << "the pace is kept over the change";
   EXPECT_TRUE(a->refused().empty());
 }
 

@@ -140,7 +140,7 @@ TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
 }
 
 TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
-  config_.timeout = 1s;  // afterwards no process is to be alone for a stall of this machine
+  config_.timeout = 500ms;  // afterwards no process is to be alone for a stall of this machine
   const auto a = make({pacer(1000)}), b = make({pacer(1000)});
   ASSERT_TRUE(all_up(a, b));
   server_.pause();

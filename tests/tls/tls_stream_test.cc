@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "support/held_port.h"
 #include "support/origin.h"
 #include "support/test_loop.h"
 #include "support/tls_server.h"
@@ -147,12 +148,8 @@ TEST_F(StreamTest, is_not_connected_to_who_speaks_no_tls) {
 }
 
 TEST_F(StreamTest, tells_why_no_connection_came_about_below_it) {
-  std::uint16_t port = 0;
-  {
-    test::ListeningSocket gone;
-    port = gone.port();
-  }
-  dial_to(port);
+  const test::HeldPort nobody;
+  dial_to(nobody.number());
   EXPECT_FALSE(until_connected());
   EXPECT_EQ(stream_->dial_failure(), loop::DialFailure::refused);
 }

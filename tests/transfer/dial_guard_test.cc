@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sending.h"
+#include "support/held_port.h"
 
 namespace penstock::transfer {
 namespace {
@@ -55,15 +56,12 @@ TEST_F(DialGuardTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_on
 }
 
 TEST_F(DialGuardTest, denied_is_only_who_had_no_allowed_address) {
-  std::uint16_t nobody = 0;
-  {
-    const test::ListeningSocket gone;
-    nobody = gone.port();
-  }
+  const test::HeldPort held;
+  const std::string nobody = "name.test:" + std::to_string(held.number());
   guard_.allows = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   for (const std::string addresses : {"127.0.0.1,127.0.0.2", "127.0.0.2,127.0.0.1"}) {
-    Request two = request("GET", "name.test:" + std::to_string(nobody));
-    two.pin = "name.test:" + std::to_string(nobody) + ":" + addresses;
+    Request two = request("GET", nobody);
+    two.pin = nobody + ":" + addresses;
     Recorder recorder;
     EXPECT_EQ(send(std::move(two), recorder), Failure::refused) << addresses;
   }

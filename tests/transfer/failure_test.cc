@@ -10,6 +10,7 @@
 
 #include "sending.h"
 #include "support/bind.h"
+#include "support/held_port.h"
 
 namespace penstock::transfer {
 namespace {
@@ -84,12 +85,8 @@ class SilentAddress {
 };
 
 TEST_F(FailureTest, nobody_listening_is_refused) {
-  std::string nobody;
-  {
-    const test::ListeningSocket gone;
-    nobody = "127.0.0.1:" + std::to_string(gone.port());
-  }
-  EXPECT_EQ(get(nobody), Failure::refused);
+  const test::HeldPort nobody;
+  EXPECT_EQ(get("127.0.0.1:" + std::to_string(nobody.number())), Failure::refused);
 }
 
 TEST_F(FailureTest, nobody_answering_the_dial_is_a_connect_timeout_in_time) {
@@ -217,12 +214,8 @@ TEST_F(FailureTest, a_chunk_longer_than_it_said_is_a_broken_coding) {
 }
 
 TEST_F(FailureTest, earlier_failures_do_not_colour_later_ones) {
-  std::string nobody;
-  {
-    const test::ListeningSocket gone;
-    nobody = "127.0.0.1:" + std::to_string(gone.port());
-  }
-  EXPECT_EQ(get(nobody), Failure::refused);
+  const test::HeldPort nobody;
+  EXPECT_EQ(get("127.0.0.1:" + std::to_string(nobody.number())), Failure::refused);
   EXPECT_EQ(failure_of(say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello\r\n")), Failure::coding);
 }
 

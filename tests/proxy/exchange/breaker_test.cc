@@ -168,6 +168,7 @@ class UnreachableTest : public DispatcherTest {
 };
 
 TEST_F(UnreachableTest, newcomers_are_refused_at_once_and_told_when_the_next_try_is) {
+  config_.unmatched.breaker.max_pause = 10s;  // no busy machine is as late as the first pause lasts, a second
   break_it();
   Asker late;
   get(late, host_);
@@ -175,7 +176,7 @@ TEST_F(UnreachableTest, newcomers_are_refused_at_once_and_told_when_the_next_try
   EXPECT_EQ(late.refusals[0].why, http::Reason::unreachable);
   EXPECT_EQ(late.refusals[0].status_code(), 502);
   EXPECT_THAT(late.refusals[0].details, AllOf(HasSubstr(host_ + " cannot be reached"), HasSubstr("retry in ")));
-  EXPECT_LE(*late.refusals[0].retry_after, 200ms);
+  EXPECT_LE(*late.refusals[0].retry_after, 1s);
   EXPECT_GT(*late.refusals[0].retry_after, 0ms);
   EXPECT_EQ(told_.back().kind, EventKind::refused);
   EXPECT_EQ(told_.back().refusal, "unreachable");

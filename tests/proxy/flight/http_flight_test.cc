@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "proxy/dispatcher_fixture.h"
+#include "support/held_port.h"
 #include "support/machine.h"
 
 namespace penstock::proxy {
@@ -194,12 +195,8 @@ TEST_F(FlightTest, a_head_request_is_answered_without_a_body) {
 }
 
 TEST_F(FlightTest, nobody_listening_is_a_refused_connection) {
-  std::string nobody;
-  {
-    const test::ListeningSocket gone;
-    nobody = "127.0.0.1:" + std::to_string(gone.port());
-  }
-  get(asker_, nobody);
+  const test::HeldPort nobody;
+  get(asker_, "127.0.0.1:" + std::to_string(nobody.number()));
   ASSERT_TRUE(finish(asker_));
   expect_refused(told_.back(), 502, "connection_refused");
 }
