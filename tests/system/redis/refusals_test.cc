@@ -158,7 +158,7 @@ TEST(SentinelRefuses, a_word_of_its_rule_and_the_log_the_status_and_the_check_na
       EXPECT_FALSE(is_up(daemon));
       continue;
     }
-    EXPECT_TRUE(is_up(daemon)) << daemon.diagnostics();
+    EXPECT_TRUE(eventually([&] { return is_up(daemon); })) << daemon.diagnostics();
     EXPECT_TRUE(comes_to_lack(daemon, {"sentinels: " + rule})) << redis_status(daemon).dump();
   }
 }
