@@ -89,9 +89,9 @@ TEST(HalfClosed, holds_its_slot_for_two_seconds_where_an_answer_is_awaited) {
   Tunnels stage("maxConcurrent: 1, timeouts: { tunnelRest: 50ms }");
   auto [client, upstream] = stage.open();
   client->send("a question");
+  const auto start = Clock::now();
   client->socket.half_close();
   EXPECT_EQ(upstream->rest(), "a question");
-  const auto start = Clock::now();
   const auto next = stage.open();
   EXPECT_GE(Clock::now() - start, 1500ms);
   EXPECT_TRUE(within(2s + kLate, start));
