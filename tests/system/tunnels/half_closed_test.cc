@@ -191,7 +191,7 @@ TEST(TunnelEndsWell, when_the_client_closes_one_that_rests_in_whatever_way) {
 }
 
 TEST(TunnelEndsWell, when_it_rests_until_tunnelIdle) {
-  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 400ms");
+  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 1s");
   EXPECT_EQ(one.pair.client->rest(), "");
   one.expect_complete();
 }
@@ -231,7 +231,7 @@ TEST(TunnelEndsWell, when_the_command_of_exec_ends) {
 }
 
 TEST(TunnelEndsBadly, when_an_answer_is_awaited_until_tunnelIdle) {
-  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 400ms");
+  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 1s");
   one.pair.client->send("ask");
   EXPECT_EQ(one.pair.client->rest(), "");
   const Json error = one.stage.daemon.await_event("error");
