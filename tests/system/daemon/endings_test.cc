@@ -75,12 +75,7 @@ struct WithClosed {
 
 /// An origin that ends requests in every way that it knows, and clients that do the same.
 struct Endings : WithClosed, Stage {
-  Endings()
-      : Stage({.yaml = "defaults: { maxConcurrent: 3, queue: { maxPending: 4, maxWait: 5s },"
-                       " timeouts: { connect: 1s, firstByte: 100ms } }\naccess: { connectPorts: [" +
-                       std::to_string(closed.port) +
-                       "] }\nupstreams: { calm: { match: 127.0.0.1/calm, timeouts: { firstByte: 1m } }, "
-                       "\"*\": { limits: [ semaphore: { capacity: 3 } ] } }\n"}) {
+  Endings() : Stage({.yaml = keys(closed, "100ms")}) {
     origin.on("/cut", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"));
     origin.on("/bad", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nXY\r\n"));
     origin.on("/garbage", scripts::says("garbage\r\n\r\n"));
@@ -97,6 +92,13 @@ struct Endings : WithClosed, Stage {
       while (visit.write(std::string(64 * 1024, 'x'))) {
       }
     });
+  }
+
+  static std::string keys(const Closed& closed, const std::string& first_byte) {
+    return "defaults: { maxConcurrent: 3, queue: { maxPending: 4, maxWait: 5s }, timeouts: { connect: 1s, firstByte: " +
+           first_byte + " } }\naccess: { connectPorts: [" + std::to_string(closed.port) +
+           "] }\nupstreams: { calm: { match: 127.0.0.1/calm, timeouts: { firstByte: 1m } }, "
+           "\"*\": { limits: [ semaphore: { capacity: 3 } ] } }\n";
   }
 
   /// What a client says.
@@ -180,6 +182,7 @@ TEST(Endings, of_every_kind_in_a_random_mix_leave_nothing_behind_and_tell_one_st
   EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= descriptors + 16; }))
       << stage.daemon.descriptors() << " of " << descriptors;
   stage.origin.on("/held", scripts::held());
+  ASSERT_TRUE(stage.daemon.reloads(Endings::keys(stage.closed, "1m"))) << "they are held for as long as it takes";
   std::deque<Client> clients;
   for (int i = 0; i < 3; ++i) clients.emplace_back(stage.daemon.port()).send(get(stage.url("/held")));
   EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 3)) << "each permit and each slot has come back";

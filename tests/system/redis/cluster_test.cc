@@ -134,7 +134,8 @@ TEST(RedisCluster, keeps_limits_where_a_master_is_cut_off_from_the_others_alone)
   EXPECT_TRUE(eventually([&] { return stage.nodes[3].is_master(); }));
   EXPECT_TRUE(stage.is_shared_again(stage.nodes[3])) << stage.daemons[0].diagnostics();
   EXPECT_TRUE(stage.nodes[0].is_master()) << "as far as it knows";
-  EXPECT_EQ(stage.nodes[0].server.run({"GET", stage.key(0, "head")}).text, "CLUSTERDOWN The cluster is down");
+  const auto head = [&] { return stage.nodes[0].server.run({"GET", stage.key(0, "head")}).text; };
+  EXPECT_TRUE(eventually([&] { return head() == "CLUSTERDOWN The cluster is down"; })) << head();
   stage.expect_kept(kHorizonLost);
   stage.nodes.join_again();
   EXPECT_TRUE(eventually([&] { return !stage.nodes[0].is_master(); }));

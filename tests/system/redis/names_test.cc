@@ -248,6 +248,7 @@ TEST(ReloadedRedis, may_be_added_and_removed_and_what_was_spent_counts) {
   EXPECT_EQ(stage.fetch(daemon, "/"), 200);
   EXPECT_TRUE(used(1));
   ASSERT_TRUE(daemon.reloads(through(stage.main.port(), limits)));
+  ASSERT_TRUE(Two::settled(daemon)) << daemon.diagnostics();
   EXPECT_EQ(stage.fetch(daemon, "/"), 200);
   EXPECT_TRUE(used(2));
   EXPECT_EQ(daemon.metric("penstock_redis_up", "redis=\"default\""), 1);

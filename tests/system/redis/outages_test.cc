@@ -14,7 +14,7 @@ namespace penstock::trial {
 namespace {
 
 constexpr int kLimit = 24;
-constexpr auto kTimeout = 300ms;
+constexpr auto kTimeout = 1000ms;  // longer than a busy machine stalls
 
 /// A Redis behind a relay, and how it is reached.
 class Way {
@@ -199,7 +199,7 @@ TEST_P(RedisOutages, pass_no_limit_hold_up_no_request_and_end) {
   const bool leaves_error = !goes_over && outage.trace != kNothing && outage.trace != kNewGeneration;
   for (const auto* daemon : {&one, &other}) {
     if (leaves_error) {
-      EXPECT_GT(errors(*daemon, outage.trace), 0) << daemon->diagnostics();
+      EXPECT_TRUE(eventually([&] { return errors(*daemon, outage.trace) > 0; })) << daemon->diagnostics();
     }
   }
   outage.ends(*way_);

@@ -38,7 +38,7 @@ TEST(RedisRefuses, channels_and_a_semaphore_goes_by_whenDown_but_a_pacer_is_shar
   Daemon& daemon = stage.add(false);
   Shared paced = stage.shared;
   paced.limits = "pacer: { qps: 200 }";
-  Daemon& other = stage.add(paced);
+  Daemon& other = stage.add(paced, false);  // it cannot subscribe
   for (const Daemon* one : {&daemon, &other}) {
     EXPECT_TRUE(comes_to_say(*one,
                              "its user penstock may not use channels penstock:to:*; to grant it: ACL SETUSER penstock "
@@ -158,7 +158,7 @@ TEST(SentinelRefuses, a_word_of_its_rule_and_the_log_the_status_and_the_check_na
       EXPECT_FALSE(is_up(daemon));
       continue;
     }
-    EXPECT_TRUE(is_up(daemon)) << daemon.diagnostics();
+    EXPECT_TRUE(eventually([&] { return is_up(daemon); })) << daemon.diagnostics();
     EXPECT_TRUE(comes_to_lack(daemon, {"sentinels: " + rule})) << redis_status(daemon).dump();
   }
 }

@@ -175,7 +175,7 @@ TEST(RedisBySentinel, names_a_sentinel_that_does_not_let_it_in_where_others_do) 
                             ": NOAUTH Authentication required. Set redis.sentinel.password, and redis.sentinel.user if "
                             "it is not the user default";
   EXPECT_TRUE(comes_to_say(daemon, words)) << daemon.diagnostics();
-  EXPECT_TRUE(is_up(daemon));
+  EXPECT_TRUE(eventually([&] { return is_up(daemon); })) << daemon.diagnostics();
   EXPECT_TRUE(throughout(1500ms, [&] { return lines_with(daemon.diagnostics(), words) == 1; })) << "once";
 }
 

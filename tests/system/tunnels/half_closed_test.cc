@@ -89,9 +89,9 @@ TEST(HalfClosed, holds_its_slot_for_two_seconds_where_an_answer_is_awaited) {
   Tunnels stage("maxConcurrent: 1, timeouts: { tunnelRest: 50ms }");
   auto [client, upstream] = stage.open();
   client->send("a question");
+  const auto start = Clock::now();
   client->socket.half_close();
   EXPECT_EQ(upstream->rest(), "a question");
-  const auto start = Clock::now();
   const auto next = stage.open();
   EXPECT_GE(Clock::now() - start, 1500ms);
   EXPECT_TRUE(within(2s + kLate, start));
@@ -191,7 +191,7 @@ TEST(TunnelEndsWell, when_the_client_closes_one_that_rests_in_whatever_way) {
 }
 
 TEST(TunnelEndsWell, when_it_rests_until_tunnelIdle) {
-  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 400ms");
+  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 1s");
   EXPECT_EQ(one.pair.client->rest(), "");
   one.expect_complete();
 }
@@ -231,7 +231,7 @@ TEST(TunnelEndsWell, when_the_command_of_exec_ends) {
 }
 
 TEST(TunnelEndsBadly, when_an_answer_is_awaited_until_tunnelIdle) {
-  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 400ms");
+  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 1s");
   one.pair.client->send("ask");
   EXPECT_EQ(one.pair.client->rest(), "");
   const Json error = one.stage.daemon.await_event("error");

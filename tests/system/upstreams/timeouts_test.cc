@@ -37,11 +37,11 @@ TEST(FirstByteTimeout, is_504_after_half_a_head_too) {
 }
 
 TEST(FirstByteTimeout, counts_from_the_last_byte_of_the_request) {
-  Stage stage(with_defaults("timeouts: { firstByte: 500ms }"));
+  Stage stage(with_defaults("timeouts: { firstByte: 1s }"));
   Client client(stage.daemon.port());
-  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n");
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
   ASSERT_TRUE(stage.origin.await(1));
-  for (const char* byte : {"a", "b", "c"}) {
+  for (const char* byte : {"a", "b", "c", "d"}) {
     std::this_thread::sleep_for(300ms);  // a slow client: in all longer than firstByte
     client.send(byte);
   }
