@@ -51,6 +51,9 @@ TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once
   EXPECT_EQ(stage.fetch(daemon).status, 200);
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("2 [0-9]+ 1c [0-9.]+ 1 .*"));
   ASSERT_TRUE(eventually([&] { return under_way() <= before; })) << "whoever books may have more to say to Redis";
+  const double calls = daemon.metric("penstock_redis_calls_total");
+  const auto has_called = [&] { return daemon.metric("penstock_redis_calls_total") > calls && under_way() <= before; };
+  ASSERT_TRUE(eventually(has_called)) << "it has said that it is there, and will again in a second";
   relay.lose_replies();
   EXPECT_EQ(stage.fetch(daemon).status, 503);
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("2 [0-9]+ 1c [0-9.]+ 2 .*"));
