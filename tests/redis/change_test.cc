@@ -159,6 +159,7 @@ TEST_F(RedisChange, an_ask_that_comes_too_late_is_taken_back_from_the_limits_of_
   a->arrive(1);
   a->change({named("new", long_window(10)), long_window(10)});
   ASSERT_TRUE(run_.run_until([&] { return a->refused().size() == 1; })) << "answered in its time all the same";
+  ASSERT_TRUE(run_.run_until([&] { return !a->up(); })) << "Redis has not answered in time either";
   server_.resume();
   ASSERT_TRUE(run_.run_until([&] { return a->up() && !a->degraded(); }));
   a->arrive(1);

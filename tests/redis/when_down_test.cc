@@ -65,6 +65,7 @@ TEST_F(WhenDownTest, a_frozen_redis_delays_nobody_longer_than_the_time_out) {
   a->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 2; }));
   EXPECT_TRUE(in_time(config_.timeout.count() + 10'000, since, run_.loop.now()));
+  ASSERT_TRUE(all_down(a));
   const auto next = run_.loop.now();
   a->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 3; }));
@@ -131,6 +132,7 @@ TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
   server_.pause();
   a->arrive(5), b->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 8; }));
+  ASSERT_TRUE(all_down(a, b));
   server_.resume();
   ASSERT_TRUE(all_up(a, b));
   ASSERT_TRUE(run_.run_until([&] { return server_.run({"LLEN", "penstock:{github}:sliding"}).integer >= 1 + 8; }));
