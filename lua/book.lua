@@ -4,20 +4,21 @@
 -- A weight of 0 is no departure: a tunnel that rested goes on, and takes one permit of each semaphore. No other limit
 -- is looked at, and the process does not enter the line; nor does it for no departures (n = 0), with which a process
 -- looks.
--- KEYS: head, alive, pause; with a group its pause and its line; then one for each limit, in the configuration's order.
+-- KEYS: head, alive, pause; for a lane of a group or a route the group's pause, or one that never is, and the lane's
+--   line; then one for each limit that governs the lane, in the configuration's order.
 -- ARGV: 1 the caller · 2 the generation that it knows, '' none
 --   3 the name of a fresh generation; behind a @ the server's id, if it is known; on a new connection, behind another
 --     @, the latest time that the caller was told, and a mark: see parts_of in begin.lua
 --   4 processes alive, as far as the caller knows
 --   5 touch 0|1, or 2|3 where what is left need not be told; behind a touch that also says that the process is there,
 --     whichever upstreams it uses (see present.lua), a blank and the key of all processes
---   6 group's hash, '' none · 7 n · 8 their weight
+--   6 the key of the lane's line: the group's hash, @ and the route's, or both; '' none · 7 n · 8 their weight
 --   9 units beyond these that could leave now if the limits of the line let them
 --   10 the hash of the caller's limits; with a touch "hash host text", see limits_text.h
---   from 11 on six for each limit: kind, scope u|g, mode d|r, and its parameters: pacer qps maxBurst factor · window
---     reservoir interval spread · slidingWindow max interval 0 · tokenBucket capacity refillAmount refillFrequency ·
---     counter max period 0 · semaphore capacity lease and what the caller tells of itself (see semaphore.lua); '-'
---     instead of a kind leaves the limit out
+--   from 11 on six for each limit: kind, scope u|g (g: narrow, of a group or a route), mode d|r, and its parameters:
+--     pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 · tokenBucket capacity
+--     refillAmount refillFrequency · counter max period 0 · semaphore capacity lease and what the caller tells of itself
+--     (see semaphore.lua); '-' instead of a kind leaves the limit out
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at least n
 --   5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 a pause
 --   8 ask again at, 0 none · 9 not before, 0 none
@@ -67,7 +68,7 @@ for i = 0, #KEYS - first_key do
   end
 end
 
--- If only the group has limits, the group's scope plays the part of the wide one, with its line.
+-- If only the group or the route has limits, the narrow scope plays the part of the wide one, with its line.
 a.only_groups = grouped and #a.wide == 0 and #a.narrow > 0
 if a.only_groups then a.wide, a.narrow, a.wide_windows = a.narrow, nil, a.windows end
 local wide, narrow = a.wide, a.narrow

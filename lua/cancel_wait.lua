@@ -2,9 +2,9 @@
 -- A process without any waiting request leaves the line. Processes that were told to come later than it may come
 -- earlier, and are told so. What it was granted is remembered while others wait: if its clients come and give up all
 -- the time, they do not count as new each time.
--- KEYS: head; the line of a group, if it is one of its lanes.
--- ARGV: 1 the caller · 2 generation · 3 how channels begin: "<prefix>:to:" · 4 upstream · 5 group's hash, '' none ·
---   6 whose line: u the upstream's, g the group's
+-- KEYS: head; the line of a group or a route, if it is one of its lanes.
+-- ARGV: 1 the caller · 2 generation · 3 how channels begin: "<prefix>:to:" · 4 upstream · 5 the key of the lane's line,
+--   '' none · 6 whose line: u the upstream's, g the lane's
 -- Answer: ok|stale.
 local me, channel, upstream, group = ARGV[1], ARGV[3], ARGV[4], ARGV[5]
 local head = head_read()

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Grants one departure after another for the ask `a` of a lane, until it has what it asked for or something stops it.
--- Of its limits `wide` are the upstream's, `narrow` its group's, if both have any; only wide ones are shared out by the
--- level.
-local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
+-- Of its limits `wide` are the upstream's, `narrow` those of its group and its route, if both have any; only wide ones
+-- are shared out by the level.
+local kGroupSlack = 5000   -- narrow limits never commit the upstream's further than this beyond their own frontier
 
 local function add_window(a, l)
   a.windows, a.wide_windows = a.windows or {}, a.wide_windows or {}

@@ -2,8 +2,8 @@
 -- The line: the processes that want more departures of a scope than its limits allow at once, senior first, each as
 -- "who/had/wants/at/hash". `had` are the units that it was granted since it began to want, less the least of those that
 -- want; `wants` are the units that could leave now if these limits let them; `at` is when it was told to expect its
--- next departure; `hash` is that of its limits. The line books nothing. The upstream's line is in its head; a group's
--- line has a key while it is not empty: "2l" and the line. Created only when a process waits.
+-- next departure; `hash` is that of its limits. The line books nothing. The upstream's line is in its head; that of a
+-- group or a route has a key while it is not empty: "2l" and the line. Created only when a process waits.
 local function line_part()
   local kClaims, kRemembered = 5000, 1000000   -- microseconds after `at`
 

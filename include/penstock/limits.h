@@ -109,7 +109,8 @@ struct LimitConfig {
 
   Kind kind;
   std::string name;         ///< unique within the upstream; empty: limit_key(kind). See limit_name()
-  Per per = Per::upstream;  ///< one for the whole upstream, or one for each of its groups
+  Per per = Per::upstream;  ///< one for the whole upstream or route, or one for each of its groups
+  std::string route = {};   ///< RouteConfig::name of the one whose requests alone it governs; empty: all requests
   bool shared = true;       ///< kept in Redis if that is configured; otherwise, and in shadow mode, in this process
   Mode mode = Mode::delay;
   bool operator==(const LimitConfig&) const = default;

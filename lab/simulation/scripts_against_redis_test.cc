@@ -211,15 +211,17 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const auto at = process.departures.empty() ? script_now() : process.departures.back();
   switch (which) {
     case book: spell_book(process, call); return true;
-    case give_back: process.script_args.give_back(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
+    case give_back:
+      process.script_args.give_back(call, known, flow::LaneKey(hash), at, static_cast<int>(1 + below(2)));
+      return true;
     case report_late: {
       const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
-      process.script_args.report_late(call, known, hash, std::span(moves).first(1 + below(2)));
+      process.script_args.report_late(call, known, flow::LaneKey(hash), std::span(moves).first(1 + below(2)));
       return true;
     }
     case cancel_wait: {
       const bool of_group = !hash.empty() && below(2) == 0;
-      process.script_args.cancel_wait(call, known, hash,
+      process.script_args.cancel_wait(call, known, flow::LaneKey(hash),
                                       of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
       return true;
     }
@@ -231,7 +233,7 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const auto& config = limits_[static_cast<std::size_t>(limit)];
   const auto its_group = config.per == LimitConfig::Per::group ? (hash.empty() ? "g1" : hash) : "";
   if (which == reset && std::holds_alternative<CounterConfig>(config.kind)) {
-    process.script_args.reset(call, known, its_group, limit);
+    process.script_args.reset(call, known, flow::LaneKey(its_group), limit);
     return true;
   }
   if (which == permits && std::holds_alternative<SemaphoreConfig>(config.kind)) {

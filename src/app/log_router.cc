@@ -54,10 +54,11 @@ replay::Place LogRouter::place(const replay::EventLine& line) {
   return {group, unnamed(line, target, !entry)};
 }
 
-/// nullopt: none, and requests that no entry names are denied.
+/// nullopt: none, and requests that no entry names are denied; or there are no such permits any more.
 std::optional<std::size_t> LogRouter::entry_of(const replay::EventLine& line, http::Target& target) {
   const auto named = by_name_.find(line.upstream);
   if (named != by_name_.end() && named->second < config_.upstreams.size()) return named->second + 1;
+  if (line.permit) return std::nullopt;  // there is no host by which another entry could be found
   const std::uint16_t port = port_of(line.upstream);
   proxy::Route route;
   for (const std::uint16_t tried : {std::uint16_t{443}, std::uint16_t{80}}) {
@@ -75,7 +76,8 @@ std::optional<std::size_t> LogRouter::entry_of(const replay::EventLine& line, ht
 std::uint32_t LogRouter::unnamed(const replay::EventLine& line, const http::Target& target, bool is_denied) {
   const bool has_own = port_of(line.upstream) > 0;
   const bool has_none = line.upstream.empty() && line.host.empty();
-  std::string name = has_none ? "(no upstream)" : replay::printable(has_own ? line.upstream : target.authority());
+  std::string name =
+      has_none ? "(no upstream)" : replay::printable(has_own || line.permit ? line.upstream : target.authority());
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   if (upstreams_.size() >= config_.upstreams.size() + kMostUnnamed) name = kOthers;
   const auto [made, is_new] = by_name_.try_emplace(name, static_cast<std::uint32_t>(upstreams_.size()));

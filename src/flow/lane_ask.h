@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -67,11 +68,14 @@ class LaneAsk {
   void find_no_permit() { no_permit_ = true; }
   void permit_may_be_free() { no_permit_ = false; }
 
-  // Permits of the upstream that came free, and are this lane's to ask for.
-  void offer_permits(std::size_t count) { offered_ += count; }
-  void use_permits(std::size_t count) { offered_ -= std::min(offered_, count); }
-  void lose_permits() { offered_ = 0; }
-  std::size_t pass_permits_on() { return std::exchange(offered_, 0); }
+  // Permits of the upstream or of the route that came free, and are this lane's to ask for.
+  void offer_permits(Booking::Scope of, std::size_t count) { offered_[of == Booking::Scope::route] += count; }
+  void use_permits(std::size_t count) {
+    for (std::size_t& some : offered_) some -= std::min(some, count);
+  }
+  /// None of these is free.
+  void lose_permits(Booking::Scope of) { offered_[of == Booking::Scope::route] = 0; }
+  std::size_t pass_permits_on(Booking::Scope of) { return std::exchange(offered_[of == Booking::Scope::route], 0); }
 
   /// The ask was in vain, as any other lane's would have been: the lane comes first again in its list.
   void keep_precedence(bool kept) { precedes_ = kept; }
@@ -95,7 +99,7 @@ class LaneAsk {
   Time not_before_ = 0;                   // valid with again_
   std::optional<Booking::Scope> awaits_;  // the scope of the permit that it waits for
   std::optional<Booking::Scope> line_;
-  std::size_t offered_ = 0;
+  std::array<std::size_t, 2> offered_{};  // of the upstream, and of the route
   LastLimit limited_;
   LastRefusal forbidden_;  // the last by a limit in refuse mode
 };

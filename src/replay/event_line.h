@@ -29,6 +29,7 @@ struct EventLine {
   int status = 0;
   bool tunnel = false;   ///< a CONNECT, or it has become a tunnel
   bool upgrade = false;  ///< it may become one
+  bool permit = false;   ///< of an upstream that leads to no host
 };
 
 /// The line without its end. Texts are views of `line` or `room`. nullopt: it is none.

@@ -111,6 +111,7 @@ class Measuring {
     for (const auto& limit : measure_.settings.limits) {
       const auto* sliding = std::get_if<SlidingWindowConfig>(&limit.kind);
       if (sliding && sliding->beside_pacer) continue;  // the pacer beside it says the same
+      if (!limit.route.empty()) continue;              // a log does not say which requests it would govern
       if (auto usage = usage_of(limit, departed, std::max<Time>(last_ - first_, 1)))
         figures_.limits.push_back(*std::move(usage));
     }

@@ -131,6 +131,18 @@ TEST(Simulate, routes_and_groups_by_the_new_settings) {
   EXPECT_EQ(told.at("log").at("firstBadLines")[0].at("line"), 7);
 }
 
+TEST(Simulate, finds_permits_by_their_name_alone) {
+  const TemporaryFile config("version: 1\nupstreams: { db: { permits: true, maxConcurrent: 1 } }\n"),
+      log(line("dispatch", "a", "db", "", "/@db", R"(,"permit":true)") +
+          line("dispatch", "b", "gone", "", "/@gone", R"(,"permit":true)"));
+  const auto told = simulated({"--config", config.path(), log.path()});
+  ASSERT_EQ(told.at("upstreams").size(), 2U);
+  EXPECT_EQ(told.at("upstreams")[0].at("name"), "db");
+  EXPECT_EQ(told.at("upstreams")[0].at("new").at("sent"), 1);
+  EXPECT_EQ(told.at("upstreams")[1].at("name"), "gone");
+  EXPECT_EQ(told.at("upstreams")[1].at("new").at("sent"), 0) << "it is refused, and not held to the limits of \"*\"";
+}
+
 TEST(Simulate, says_in_words_what_it_found) {
   const TemporaryFile config(kNew), log(mixed_log());
   const auto ended =

@@ -40,6 +40,7 @@ ORIGINATE = "upstreams:\n  api: { match: api.example.com, https: originate }\n"
 INTERCEPT = "upstreams:\n  api: { match: api.example.com, https: intercept }\n"
 GITHUB = ("version: 1\nupstreams:\n  github: { match: api.github.com, limits: [ %s ] }\n"
           % "window: { reservoir: 5000, interval: 1h, name: hour }")
+PERMITS = "upstreams:\n  db: { permits: true, maxConcurrent: 8 }\n"
 VIA = "1.1 penstock"
 SLOW = ("javac", "python3")  # once is enough for `penstock doctor` to try these, in seven ways
 
@@ -239,7 +240,35 @@ class Https(OnMachine):
         self.assertEqual(self.seen(), [("api.stripe.com", "/v1", VIA)])
 
 
-class CommandLine(OnMachine):
+class WithPermits(OnMachine):
+    def assert_holds_permits(self, block, daemon, weights, shell="sh"):
+        """Each program of the block is run once, and sees that a permit is out."""
+        for name in ("migrate", "report"):
+            self.stand_in(f"here/{name}", "curl -s http://127.0.0.1:9128/status | "
+                                          "jq '.upstreams[] | select(.name == \"db\").inFlight'")
+        self.assertEqual(self.play(block, shell=shell), len(weights) * "1\n")
+        ended = daemon.wait_for(len(weights), "complete")
+        self.assertEqual([(event["permit"], event.get("weight")) for event in ended],
+                         [(True, weight) for weight in weights])
+        self.assertEqual(self.calls(), ["migrate ", "report "][:len(weights)])
+
+
+class Permits(WithPermits):
+    @runs("docs/permits.md", "penstock permit db")
+    def test_the_program(self, block):
+        self.assert_holds_permits(block, self.start(block.yaml), weights=[None, 2])
+
+    @runs("docs/permits.md", "exec 3<>/dev/tcp")
+    def test_bash_alone(self, block):
+        self.assert_holds_permits(block, self.start(PERMITS), weights=[None], shell="bash")
+
+    def test_bash_is_told_that_there_is_none(self):
+        self.start("upstreams:\n  other: { permits: true }\n")
+        self.assertEqual(self.play(find("docs/permits.md", "exec 3<>/dev/tcp"), shell="bash"), "")
+        self.assertIn("no permit: Penstock: no upstream of this name has", self.said)
+
+
+class CommandLine(WithPermits):
     def assert_prints(self, block, codes=(0,)):
         """The command prints what the page shows. A line of dots there stands for any lines."""
         command = block.first.removeprefix("$ ")
@@ -279,6 +308,10 @@ class CommandLine(OnMachine):
         self.assertEqual(self.seen(), [(name, "/v1/models", VIA) for name in ("api.openai.com", "api.stripe.com")])
         self.assertIn(("example.com", "/", VIA), self.seen(self.plain))
         self.assertEqual(self.folder.read("here/example.com/index.html"), b"hello\n")
+
+    @runs("docs/command-line.md", "penstock permit db")
+    def test_permit_runs_a_command(self, block):
+        self.assert_holds_permits(block, self.start(PERMITS), weights=[None, 2])
 
     @runs("docs/command-line.md", "$ penstock ca init")
     def test_ca_init_says_what_comes_next(self, block):

@@ -87,13 +87,13 @@ class PlainLimiter final : public Limiter {
     }
     return true;
   }
-  LimitIndex forbids(int) const override { return kNoLimit; }
-  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
-  void give_back(Time, std::string_view, const Departure& departure) override {
+  LimitIndex forbids(int, std::string_view) const override { return kNoLimit; }
+  Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
+  void give_back(Time, LaneKey, const Departure& departure) override {
     for (const auto& limit : limits_) limit->give_back(static_cast<Instant>(departure.at), departure.weight);
   }
-  bool landed(Time, std::string_view) override { return false; }
-  void cancel_wait(Time, Booking::Scope, std::string_view) override {}
+  bool landed(Time, LaneKey) override { return false; }
+  void cancel_wait(Time, Booking::Scope, LaneKey) override {}
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }

@@ -237,7 +237,7 @@ class Trial {
       group.asking = false;
       const Booking answer = group.answer;
       limiter_->note(now_, group, answer);
-      upstream_->answer(now_, kGroups[i], answer, commands_);
+      upstream_->answer(now_, LaneKey(kGroups[i]), answer, commands_);
       check();
       return true;
     }

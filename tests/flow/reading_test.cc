@@ -183,7 +183,7 @@ TEST(Reading, tells_the_limits_of_an_upstream_and_those_of_a_group) {
 
 TEST(Reading, finds_the_groups_of_whose_limits_most_is_used) {
   LocalLimiter limiter({{.kind = WindowConfig{.reservoir = 100, .interval = 60s}, .per = kOfGroup}}, kMinute);
-  for (int i = 1; i <= 30; ++i) limiter.book(2'000, "group " + std::to_string(i), i);
+  for (int i = 1; i <= 30; ++i) limiter.book(2'000, LaneKey("group " + std::to_string(i)), i);
   const auto fullest = limiter.reader()->fullest_groups(2'000, 20);
   ASSERT_EQ(fullest.size(), 20u);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(fullest[static_cast<std::size_t>(i)], "group " + std::to_string(30 - i));

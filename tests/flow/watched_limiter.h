@@ -65,25 +65,25 @@ class WatchedLimiter final : public Limiter {
     mine.answer_at = now + 1 + static_cast<Time>(dice_.below(20'000));
     return false;
   }
-  LimitIndex forbids(int weight) const override { return weight > heaviest_ ? 0 : kNoLimit; }
-  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
-  bool landed(Time, std::string_view) override { return false; }
+  LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest_ ? 0 : kNoLimit; }
+  Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
+  bool landed(Time, LaneKey) override { return false; }
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
-  void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override {
-    Time& told = scope == Booking::Scope::group ? groups[number_of(group)].told_until : all_told_until;
+  void cancel_wait(Time now, Booking::Scope scope, LaneKey lane) override {
+    Time& told = scope == Booking::Scope::group ? groups[number_of(lane.group)].told_until : all_told_until;
     told = std::min(told, now);
   }
-  void give_back(Time now, std::string_view group, const Departure& departure) override {
-    auto& outstanding = groups[number_of(group)].outstanding;
+  void give_back(Time now, LaneKey lane, const Departure& departure) override {
+    auto& outstanding = groups[number_of(lane.group)].outstanding;
     const auto same = [&](const Departure& one) {  // its limit may have another number by now
       return one.at == departure.at && one.weight == departure.weight && one.epoch == departure.epoch;
     };
     const auto found = std::ranges::find_if(outstanding, same);
     ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
-    if (departure.epoch == epoch_) plain_.give_back(now, group, *found);
+    if (departure.epoch == epoch_) plain_.give_back(now, lane, *found);
     outstanding.erase(found);
   }
   /// What was told is void, that in answers under way too; what was granted stays.

@@ -13,10 +13,12 @@ Quarantine::Quarantine(UpstreamCalls& calls, Shadow& shadow, const Fleet& fleet,
                        OnChange on_change)
     : calls_(calls), shadow_(shadow), fleet_(fleet), limits_(limits), on_change_(std::move(on_change)) {}
 
-std::vector<LimitIndex> Quarantine::of(std::string_view group) const {
+std::vector<LimitIndex> Quarantine::of(flow::LaneKey lane) const {
   std::vector<LimitIndex> limits;
   for (const Part& one : all_) {
-    if (one.group.empty() || one.group == group) limits.push_back(one.limit);
+    const std::string& route = limits_[static_cast<std::size_t>(one.limit)].route;
+    const bool of_route = route.empty() || route == lane.route;
+    if (of_route && (one.group.empty() || one.group == lane.group)) limits.push_back(one.limit);
   }
   return limits;
 }
@@ -34,10 +36,10 @@ std::optional<std::pair<LimitIndex, std::string_view>> Quarantine::limit_in(cons
   return found;
 }
 
-bool Quarantine::met(std::string_view group, std::span<const LimitIndex> without, const Failure& why) {
+bool Quarantine::met(flow::LaneKey lane, std::span<const LimitIndex> without, const Failure& why) {
   const auto found = limit_in(why);
   if (!found || std::ranges::find(without, found->first) != without.end()) return false;
-  const Part one(found->first, found->second.empty() ? std::string_view() : group);
+  const Part one(found->first, found->second.empty() ? std::string_view() : lane.group);
   if (contains(one)) return true;
   if (all_.size() == kMost) return false;
   all_.push_back(one);

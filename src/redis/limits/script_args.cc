@@ -48,6 +48,13 @@ Numbers numbers_of(const AdaptiveConfig& adaptive) {
   return {redis::spelt(adaptive.min), redis::spelt(adaptive.max), "0"};
 }
 
+/// The name of a route may be as long as its rule, and have any characters. No limit's name has an @.
+std::string spelt_route(std::string_view name) {
+  if (name.empty()) return {};
+  const auto digits = flow::GroupHash::digits_of(base::sip_hash({}, name));
+  return "@" + std::string(digits.data(), digits.size());
+}
+
 }  // namespace
 
 ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view process_name,
@@ -66,6 +73,7 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
 void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
   places_.clear();
+  routes_.clear();
   holds_all_ = false;
   hash_ = hash_of(limits);
   limits_report_ = make_limits_report(limits);
@@ -74,13 +82,32 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     if (!limit.shared) continue;
     const bool of_group = limit.per == LimitConfig::Per::group;
     places_.push_back(static_cast<flow::LimitIndex>(i));
-    holds_all_ |= !of_group && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    const bool narrow = of_group || !limit.route.empty();
+    holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
-    limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
-                       .of_group = of_group,
-                       .key = begin_ + std::string(limit_name(limit)) + (of_group ? ":" : ""),
-                       .arguments = {std::string(limit_key(limit.kind)), of_group ? "g" : "u",
-                                     limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+    limits_.push_back(
+        {.place = static_cast<flow::LimitIndex>(i),
+         .of_group = of_group,
+         .route = limit.route,
+         .key = begin_ + std::string(limit_name(limit)) + spelt_route(limit.route) + (of_group ? ":" : ""),
+         .arguments = {std::string(limit_key(limit.kind)), narrow ? "g" : "u",
+                       limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+  }
+  add_route(limits, {});
+  for (const Limit& limit : limits_) {
+    if (std::ranges::find(routes_, limit.route, &Route::name) == routes_.end()) add_route(limits, limit.route);
+  }
+}
+
+void ScriptArgs::add_route(const std::vector<LimitConfig>& limits, const std::string& name) {
+  Route& its = routes_.emplace_back(Route{.name = name, .key = spelt_route(name)});
+  for (const flow::LimitIndex place : places_) {
+    const LimitConfig& limit = limits[static_cast<std::size_t>(place)];
+    if (!limit.route.empty() && limit.route != name) continue;
+    const bool of_group = limit.per == LimitConfig::Per::group;
+    its.by_group |= of_group;
+    its.places_with_group.push_back(place);
+    if (!of_group) its.places.push_back(place);
   }
 }
 
@@ -89,9 +116,12 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
 void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   for (const auto key : {std::string_view(head_), std::string_view(alive_), std::string_view(pause_)})
     call.keys.add(key);
-  if (!asked.group.empty()) {
-    call.keys.join({pause_, ":", asked.group});
-    add_line(call.keys, asked.group);
+  const flow::LaneKey lane(asked.group, asked.route);
+  const LineKey key = line_of(lane);
+  const std::string_view line = key;
+  if (!line.empty()) {
+    call.keys.join({pause_, ":", asked.group.empty() ? line : asked.group});  // without a group there is never a pause
+    add_line(call.keys, line);
   }
   Words& words = call.arguments;
   words.add(process_name_);
@@ -100,25 +130,25 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   words.number(asked.alive);
   const std::string_view touch = asked.left ? asked.touch ? "1" : "0" : asked.touch ? "3" : "2";
   asked.processes.empty() ? words.add(touch) : words.join({touch, " ", asked.processes});
-  words.keep(asked.group);
+  words.keep(line);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
   words.number(asked.more);
   words.add(asked.touch ? limits_report_ : hash_);
-  add_limits(call, asked.group, asked.without, asked.permits);
+  add_limits(call, lane, asked.without, asked.permits);
 }
 
-void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
+void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
                            int weight, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.add("1");
   call.arguments.number(at);
   call.arguments.number(weight);
-  add_limits(call, group, without);
+  add_limits(call, lane, without);
 }
 
-void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, std::string_view group,
+void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
                              std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
@@ -128,15 +158,15 @@ void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, std:
     call.arguments.number(move.to);
     call.arguments.number(move.weight);
   }
-  add_limits(call, group, without);
+  add_limits(call, lane, without);
 }
 
-void ScriptArgs::refused(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t departed,
+void ScriptArgs::refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,
                          std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.number(departed);
-  add_limits(call, group, without);
+  add_limits(call, lane, without);
 }
 
 void ScriptArgs::learned(ScriptCall& call, std::string_view generation, std::string_view group,
@@ -150,17 +180,18 @@ void ScriptArgs::learned(ScriptCall& call, std::string_view generation, std::str
   for (const auto& argument : limit->arguments) call.arguments.add(argument);
 }
 
-void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
+void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
                              flow::Booking::Scope scope) const {
-  const bool of_group = scope == flow::Booking::Scope::group;
+  const bool narrow = scope != flow::Booking::Scope::upstream;
+  const LineKey line = line_of(lane);
   call.keys.add(head_);
-  if (of_group) add_line(call.keys, group);
+  if (narrow) add_line(call.keys, line);
   for (const auto word :
        {std::string_view(process_name_), generation, std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
   }
-  call.arguments.keep(group);
-  call.arguments.add(of_group ? "g" : "u");
+  call.arguments.keep(line);
+  call.arguments.add(narrow ? "g" : "u");
 }
 
 void ScriptArgs::pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const {
@@ -178,19 +209,21 @@ void ScriptArgs::shorten_pause(ScriptCall& call, std::string_view group, std::in
   call.arguments.add("shorten");
 }
 
-void ScriptArgs::reset(ScriptCall& call, std::string_view generation, std::string_view group,
+void ScriptArgs::reset(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
                        flow::LimitIndex limit) const {
   const Limit* counter = find(limit);
   if (!counter) return;
+  const bool narrow = counter->of_group || !counter->route.empty();
+  const LineKey line = line_of(lane);
   call.keys.add(head_);
-  add_key(call.keys, *counter, group);
-  if (counter->of_group) add_line(call.keys, group);
+  add_key(call.keys, *counter, lane.group);
+  if (narrow) add_line(call.keys, line);
   for (const auto word :
        {std::string_view(process_name_), generation, std::string_view(counter->arguments[3]),
         std::string_view(counter->arguments[4]), std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
   }
-  call.arguments.keep(counter->of_group ? group : std::string_view());
+  call.arguments.keep(narrow ? std::string_view(line) : std::string_view());
 }
 
 void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
@@ -263,11 +296,12 @@ void ScriptArgs::add_key(Words& keys, const Limit& limit, std::string_view group
 }
 
 /// A semaphore of which nothing is told is left out: it has no departures to give back or to report late.
-void ScriptArgs::add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
+void ScriptArgs::add_limits(ScriptCall& call, flow::LaneKey lane, std::span<const flow::LimitIndex> without,
                             std::span<const std::string> permits) const {
   for (const Limit& limit : limits_) {
-    if (limit.of_group && group.empty()) continue;
-    add_key(call.keys, limit, group);
+    if (limit.of_group && lane.group.empty()) continue;
+    if (!limit.route.empty() && limit.route != lane.route) continue;
+    add_key(call.keys, limit, lane.group);
     const bool is_semaphore = limit.arguments[0] == kSemaphore;
     const bool tells = is_semaphore && !permits.empty();
     const bool left_out = is_semaphore != tells || std::ranges::find(without, limit.place) != without.end();

@@ -44,6 +44,11 @@ class UpstreamCalls {
   flow::Time now() const { return shared_.loop().now(); }
   WhenDown when_down() const { return shared_.config().when_down; }
   GroupKey key_of(std::string_view group) const { return {hash_, group}; }
+  /// The line in which this process stands for the lane.
+  LineKey line_of(flow::LaneKey lane) const {
+    const GroupKey group = key_of(lane.group);
+    return args_.line_of(flow::LaneKey(group, lane.route));
+  }
   /// For callbacks: null when the limiter is gone.
   base::WeakSelf<UpstreamCalls>::Ref ref() const { return self_.ref(); }
   void change(const std::vector<LimitConfig>& limits) { args_.set_limits(limits), ++changes_; }
@@ -67,6 +72,7 @@ class UpstreamCalls {
     bool touch = false;        ///< tell that this process is alive, and its limits in full
     bool has_unknown = false;  ///< this process remembers what Redis does not know
     std::string_view group;
+    std::string_view route = {};
     std::size_t count = 0;
     int weight = 1;
     std::int64_t more = 0;
@@ -81,15 +87,15 @@ class UpstreamCalls {
   /// When an ask did it last; 0 or earlier: none did.
   flow::Time touched() const { return touched_; }
 
-  void give_back(std::string_view group, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
-  void report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
+  void give_back(flow::LaneKey lane, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
+  void report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
-  void refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without);
+  void refused(flow::LaneKey lane, std::int64_t departed, std::span<const flow::LimitIndex> without);
   void learned(std::string_view group, const ScriptArgs::Learned& learned);
-  void cancel_wait(flow::Booking::Scope scope, std::string_view group);
+  void cancel_wait(flow::Booking::Scope scope, flow::LaneKey lane);
   /// `shortens`: none begins, and one that Redis keeps ends so soon at the latest.
   bool pause(std::string_view group, flow::Time length, Call::Done done, bool shortens = false);
-  bool reset(flow::LimitIndex counter, std::string_view group, Call::Done done);
+  bool reset(flow::LimitIndex counter, flow::LaneKey lane, Call::Done done);
   /// `group` is the hash. A semaphore that is gone (`place` kNoLimit) is told by `semaphore`.
   bool permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group, std::string_view told,
                int alive, Call::Done done);

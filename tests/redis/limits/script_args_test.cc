@@ -159,6 +159,109 @@ TEST_F(SpellingTest, of_what_is_handed_in) {
                           "counter", "7", "1000000", "0", "1c 1 2 3 0 - 0", ""));
 }
 
+// ---- routes ---------------------------------------------------------------------------------------------------------
+
+/// Of the route "search", which stands in keys as this.
+constexpr const char* kSearch = "@0815";
+
+LimitConfig of_search(LimitConfig limit) {
+  limit.route = "search";
+  return limit;
+}
+
+class SpellingOfRoutes : public testing::Test {
+ protected:
+  /// With the hash of the route's name replaced.
+  std::vector<std::string> keys() const {
+    auto all = texts(call_.keys);
+    for (std::string& key : all) shorten(key);
+    return all;
+  }
+  std::vector<std::string> arguments() const {
+    auto all = texts(call_.arguments);
+    for (std::string& argument : all) shorten(argument);
+    return all;
+  }
+  static void shorten(std::string& text) {
+    if (const auto at = text.find('@'); at != std::string::npos) text.replace(at, 17, kSearch);
+  }
+  const std::vector<LimitConfig> limits_{
+      {.kind = PacerConfig{.qps = 1}, .name = "wide"},
+      of_search({.kind = CounterConfig{.max = 7, .period = 1s}, .name = "wide"}),
+      {.kind = PacerConfig{.qps = 1}, .name = "other", .route = "write"},
+  };
+  ScriptArgs script_args_{"p", "up", "me", limits_};
+  ScriptCall call_;
+};
+
+TEST_F(SpellingOfRoutes, an_ask_of_a_lane_without_one_is_as_if_there_were_none) {
+  script_args_.book(call_, {.fresh_generation = "g"});
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:wide"));
+  EXPECT_EQ(call_.arguments.size(), 10u + 6);
+  EXPECT_THAT(script_args_.places_of({}), ElementsAre(0));
+}
+
+TEST_F(SpellingOfRoutes, an_ask_has_the_limits_of_its_route_as_narrow_ones) {
+  script_args_.book(call_, {.fresh_generation = "g", .route = "search"});
+  EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:pause:@0815",
+                                  "p:{up}:line:@0815", "p:{up}:wide", "p:{up}:wide@0815"));
+  const auto all = arguments();
+  EXPECT_EQ(all[5], kSearch) << "where a group stands otherwise";
+  EXPECT_THAT(std::vector(all.begin() + 10, all.end()),
+              ElementsAre("pacer", "u", "d", "1", "0", "0.5", "counter", "g", "d", "7", "1000000", "0"));
+  EXPECT_THAT(script_args_.places_of(flow::LaneKey("", "search")), ElementsAre(0, 1));
+  EXPECT_THAT(script_args_.places_of(flow::LaneKey("", "write")), ElementsAre(0, 2));
+}
+
+TEST_F(SpellingOfRoutes, a_route_that_no_shared_limit_has_is_as_none) {
+  script_args_.book(call_, {.fresh_generation = "g", .group = "0123", .route = "delete"});
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:pause:0123",
+                                             "p:{up}:line:0123", "p:{up}:wide"));
+}
+
+TEST_F(SpellingOfRoutes, lanes_of_all_groups_stand_in_one_line_unless_limits_are_per_group) {
+  const flow::LaneKey lane("0123", "search");
+  script_args_.book(call_, {.fresh_generation = "g", .group = "0123", .route = "search"});
+  EXPECT_THAT(keys(), testing::IsSupersetOf({"p:{up}:pause:0123", "p:{up}:line:@0815"}));
+  EXPECT_EQ(script_args_.narrowed(lane), flow::LaneKey("", "search"));
+  auto limits = limits_;
+  limits.push_back({.kind = PacerConfig{.qps = 1}, .name = "each", .per = LimitConfig::Per::group});
+  script_args_.set_limits(limits);
+  call_.clear();
+  script_args_.book(call_, {.fresh_generation = "g", .group = "0123", .route = "search"});
+  EXPECT_THAT(keys(), testing::IsSupersetOf({"p:{up}:pause:0123", "p:{up}:line:0123@0815", "p:{up}:each:0123"}));
+  EXPECT_EQ(script_args_.narrowed(lane), lane);
+}
+
+TEST_F(SpellingOfRoutes, a_limit_of_each_group_of_a_route_has_both_in_its_key) {
+  const auto each = of_search({.kind = PacerConfig{.qps = 1}, .name = "wide", .per = LimitConfig::Per::group});
+  script_args_.set_limits({each, {.kind = PacerConfig{.qps = 1}, .name = "wide"}});
+  script_args_.give_back(call_, "g", flow::LaneKey("0123", "search"), 5, 1);
+  EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:wide@0815:0123", "p:{up}:wide"));
+  const auto found = script_args_.limit_of(texts(call_.keys)[1]);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->first, 0);
+  EXPECT_EQ(found->second, "0123");
+  EXPECT_EQ(script_args_.limit_of("p:{up}:wide")->first, 1);
+}
+
+TEST_F(SpellingOfRoutes, a_reset_and_a_wait_that_is_given_up_name_the_line) {
+  script_args_.reset(call_, "g", flow::LaneKey("0123", "search"), 1);
+  EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:wide@0815", "p:{up}:line:@0815"));
+  EXPECT_EQ(arguments().back(), kSearch);
+  call_.clear();
+  script_args_.cancel_wait(call_, "g", flow::LaneKey("0123", "search"), Scope::route);
+  EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:line:@0815"));
+  EXPECT_THAT(arguments(), ElementsAre("me", "g", "p:to:", "up", kSearch, "g"));
+}
+
+TEST_F(SpellingOfRoutes, processes_whose_routes_differ_have_other_limits) {
+  auto others = limits_;
+  others[1].route = "find";
+  EXPECT_NE(hash_of(limits_), hash_of(others));
+  EXPECT_THAT(text_of(limits_), HasSubstr("route: search"));
+}
+
 TEST(Spelt, numbers_lose_nothing) {
   EXPECT_EQ(spelt(0.1), "0.1");
   EXPECT_EQ(spelt(400.0), "400");
