@@ -92,7 +92,7 @@ struct GroupSnapshot {
 struct HeadSnapshot {
   std::string limited_by;             ///< what it waits for, as Event::limited_by
   Duration since{0};                  ///< how long it has waited
-  std::optional<Duration> leaves_in;  ///< an estimate; nullopt: nobody can say (Redis is down, no pause end is known)
+  std::optional<Duration> leaves_in;  ///< an estimate; nullopt: unknown (Redis is down, no pause end is known)
   std::optional<Duration> last_leaves_in;
   bool operator==(const HeadSnapshot&) const = default;
 };
@@ -147,7 +147,7 @@ struct WaitingRequest {
   std::string id, method, host, path, group, user, client;  ///< as in Event
   Duration since{0};                                        ///< how long it has waited
   std::string limited_by;                                   ///< as in Event
-  std::optional<Duration> leaves_in;                        ///< an estimate; nullopt: nobody can say
+  std::optional<Duration> leaves_in;                        ///< an estimate; nullopt: unknown
 };
 
 /// What is asked for of one upstream at a time, since it takes a walk along its queue.

@@ -221,7 +221,7 @@ void print_travel(const Config& config, const UrlTrace& trace) {
   line("address", verdict_on(config, target));
 }
 
-/// Whose path it is, nobody knows where there is no trace: then those of all.
+/// Without a trace the upstream is not known: then the patterns of all upstreams.
 std::vector<std::string> secrets_of(const Config& config, const std::expected<UrlTrace, http::Refusal>& trace) {
   if (trace) return settings_of(config, trace->route.entry).redact;
   auto all = config.unmatched.redact;
