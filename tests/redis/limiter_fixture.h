@@ -31,7 +31,8 @@ inline LimitConfig pacer(double qps, int max_burst = 0) {
   return {.kind = PacerConfig{.qps = qps, .max_burst = max_burst}, .name = "pacer"};
 }
 
-/// Notes down every departure that is granted: requests take off a little later, by as much as the machine is busy.
+/// Notes down every departure that is granted: requests take off a little later, by as much as the machine is busy. If
+/// that is so late that it is reported, the departure is noted as it counts from then on.
 class Recorder final : public flow::Limiter {
  public:
   explicit Recorder(std::unique_ptr<flow::Limiter> limiter) : limiter_(std::move(limiter)) {}
@@ -56,7 +57,10 @@ class Recorder final : public flow::Limiter {
     limiter_->give_back(now, group, departure);
   }
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
-    return limiter_->report_late(group, departure, at);
+    const auto late = limiter_->report_late(group, departure, at);
+    const auto is_it = [&](const auto& one) { return one.at == departure.at && one.in_redis == departure.in_redis; };
+    if (const auto it = std::ranges::find_if(granted, is_it); it != granted.end()) *it = late;
+    return late;
   }
   bool landed(flow::Time now, std::string_view group) override { return limiter_->landed(now, group); }
   int processes() const { return dynamic_cast<SharedLimiter&>(*limiter_).recovery().processes(); }
