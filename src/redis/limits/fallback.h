@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "flow/limiter.h"
@@ -25,9 +24,9 @@ class Fallback {
            const std::vector<LimitConfig>& limits);
 
   void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
-  /// Notes what is left of each limit, by which it would go on. `group` is that of the ask, which took so many units.
+  /// Notes what is left of each limit, by which it would go on. `lane` is that of the ask, which took so many units.
   /// Skipped while Redis has not been told of everything that was granted alone.
-  void note_left(const BookReply& reply, std::string_view group, std::int64_t taken);
+  void note_left(const BookReply& reply, flow::LaneKey lane, std::int64_t taken);
   /// Updates the number of processes by which the limits are divided. To be called when Redis goes; then divide().
   void count_sharers();
   /// From now on the limits are kept by this process's part. Only for `share`: by the other rules nothing leaves
