@@ -7,6 +7,7 @@
 
 #include "flow/limit_remap.h"
 #include "flow/probing.h"
+#include "flow/rehearsal.h"
 #include "redis/limits/shared_limiter.h"
 
 namespace penstock::simulation {
@@ -138,6 +139,10 @@ void Process::arrive(std::uint64_t id) {
     if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, request.weight);
     flow::Arrival arrival{.id = id, .weight = request.weight, .group = lane.group, .route = lane.route};
     if (max_wait > 0) arrival.max_wait = max_wait;
+    if (world_.now() >= plan_.foretells) {
+      const auto leaves = flow::rehearse(now, heart_, arrival).leaves;
+      if (leaves) request.foretold = *leaves - now;
+    }
     move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
       tickets_[id] = scheduler.arrive(at, arrival, into);
     });

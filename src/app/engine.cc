@@ -72,6 +72,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   make_proxy(*std::move(networks));
   if (admin_) {
     admin_->on_resume([this](std::string_view upstream) { return dispatcher_->end_pauses(upstream); });
+    admin_->on_ahead([this](const AheadQuery& query) { return ahead(query); });
     admin_->look_by(sources_of_viewers());
   }
   drain_ = std::make_unique<Drain>(

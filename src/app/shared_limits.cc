@@ -93,6 +93,7 @@ std::unique_ptr<SharedLimits::One> SharedLimits::make(const RedisConfig& config,
   if (former->hub->processes() > 1) one->hub->remember(former->hub->processes(), "so many were seen before the reload");
   one->before = former->before;
   one->before.add(former->hub->counts());
+  one->resets_before = former->resets_before + former->hub->leadership().resets;
   return one;
 }
 
@@ -179,7 +180,9 @@ std::vector<RedisSnapshot> SharedLimits::snapshot() const {
                                                .refused = hub.lacks(),
                                                .limits_differ = hub.limits_differ(),
                                                .nodes = hub.nodes(),
-                                               .calls = counts.calls});
+                                               .calls = counts.calls,
+                                               .counters_led = hub.leadership().led,
+                                               .counter_resets = one->resets_before + hub.leadership().resets});
     for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i)
       now.errors.emplace_back(redis::kFailureLabels[i], counts.errors[i]);
   }

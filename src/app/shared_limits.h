@@ -56,7 +56,8 @@ class SharedLimits {
     RedisConfig config;
     std::unique_ptr<redis::Network> network;  // null: plain sockets
     std::unique_ptr<ProcessesFile> file;
-    redis::Counts before{};  // those of earlier connections of that name
+    redis::Counts before{};           // those of earlier connections of that name
+    std::uint64_t resets_before = 0;  // likewise
     std::unique_ptr<redis::LimiterHub> hub{};
   };
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -182,6 +184,77 @@ std::optional<Time> Forecast::last_leaves(Time now) const {
     last = std::max(last.value_or(*at), *at);
   }
   return last;
+}
+
+// ---- for a rehearsal ------------------------------------------------------------------------------------------------
+
+/// First the lanes that may ask, in their order; then those that were told to wait, as that ends.
+std::vector<const Lane*> Forecast::turns_of(const std::vector<const Lane*>& all) const {
+  std::vector<const Lane*> turns;
+  const auto add = [&](const Lane& lane) { turns.push_back(&lane); };
+  lanes_.returning().each(add), lanes_.wanting().each(add);
+  std::set<const RouteLanes*> routes;
+  for (const Lane* lane : all) {
+    if (!lane->route || !routes.insert(lane->route).second) continue;
+    lane->route->told.each(add), lane->route->returning.each(add), lane->route->wanting.each(add);
+  }
+  const std::set<const Lane*> added(turns.begin(), turns.end());
+  const auto told = static_cast<std::ptrdiff_t>(turns.size());
+  std::ranges::copy_if(all, std::back_inserter(turns), [&](const Lane* lane) { return !added.contains(lane); });
+  std::stable_sort(turns.begin() + told, turns.end(), [](const Lane* one, const Lane* other) {
+    return one->next_moment().value_or(Gate::kNever) < other->next_moment().value_or(Gate::kNever);
+  });
+  return turns;
+}
+
+std::optional<Scene> Forecast::scene(Time now, std::size_t most) const {
+  if (queue_.pending() + slots_.in_flight() > most) return std::nullopt;
+  Scene scene{
+      .slots = slots_.total(), .mean_flight = slots_.mean_flight(now), .knows_flight = slots_.knows_flight(now)};
+  std::vector<const Lane*> all;
+  lanes_.each([&](const Lane& lane) {
+    if (!lane.queue.empty() || !lane.departures.empty() || lane.flying() > 0) all.push_back(&lane);
+  });
+  std::ranges::sort(all, {}, [](const Lane* lane) { return lane->last_served; });
+  std::map<const Lane*, std::size_t> places;
+  for (const Lane* lane : all) {
+    places[lane] = scene.lanes.size();
+    Scene::Waiting& waiting = scene.lanes.emplace_back(Scene::Waiting{.key = lane->key()});
+    for (std::size_t i = 0; i < lane->departures.size(); ++i) waiting.booked.push_back(lane->departures[i]);
+    const auto add = [&](const RequestList& list, std::vector<Scene::One>& into) {
+      std::uint32_t index = list.front();
+      for (std::size_t left = list.size(); left > 0; --left, index = requests_[index].next) {
+        const Request& request = requests_[index];
+        const bool has_deadline = request.stage == Stage::waiting;
+        into.push_back({request.weight, has_deadline ? request.deadline : request.took_off});
+      }
+    };
+    add(lane->queue.sent_before(), waiting.returned);
+    add(lane->queue.waiting(), waiting.requests);
+  }
+  requests_.each([&](const Request& request) {
+    const bool flies = request.stage == Stage::flying;
+    if (flies) scene.lanes[places.at(request.lane)].flying.push_back(request.took_off);
+  });
+  for (const Lane* lane : turns_of(all)) scene.turns.push_back(places.at(lane));
+  return scene;
+}
+
+std::optional<Time> Forecast::gates_open(Time now, const Arrival& arrival) const {
+  const Lane* const lane = lanes_.find(arrival.lane());
+  const bool redis_stops_all = stop_.holds(now) && stop_.limited().by == kRedis;
+  const bool redis_stops_lane = lane && lane->ask.told_to_wait() && lane->ask.limited().by == kRedis;
+  const bool waits_outside = arrival.tunnel && !queue_.outside().empty();
+  if (redis_stops_all || redis_stops_lane || waits_outside) return std::nullopt;
+  if (!gates_.any()) return now;
+  const int rounds = gates_.rounds_until(arrival.group, lane ? lane->queue.size() : 0);
+  const Time opens = std::max(now, gates_.until(arrival.group));
+  return opens + rounds * std::min(slots_.mean_flight(now), Gate::kProof);
+}
+
+bool Forecast::has_place(const Arrival& arrival) const {
+  const Lane* const lane = lanes_.find(arrival.lane());
+  return queue_.has_place(arrival.in_place_of, lane ? lane->queue.places() : 0);
 }
 
 // ---- when it leaves -------------------------------------------------------------------------------------------------

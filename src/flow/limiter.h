@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -192,6 +194,11 @@ class Limiter {
   /// process that waits for the same limits. Never before `now`.
   virtual Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others) const {
     return ahead(now, lane, units + weight - 1, others);
+  }
+  /// One that answers at once as this would from `now` on, and changes nothing here: what leaves is tried out with it.
+  /// It knows the limits of these groups alone, and must not outlive this. Null: that cannot be said.
+  virtual std::unique_ptr<Limiter> rehearsal(Time /*now*/, std::span<const std::string_view> /*groups*/) const {
+    return nullptr;
   }
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, LaneKey lane, const Departure& departure) = 0;

@@ -82,6 +82,7 @@ class LimiterHub final : RedisEvents, LimiterOwner {
   std::vector<RedisNodeSnapshot> nodes() const { return shared_.servers().nodes(); }
   /// Upstreams in whose limits the processes differ, as last reported.
   std::vector<std::string> limits_differ() const;
+  const Leadership& leadership() const { return shared_.leadership(); }
   /// Whether limits of that upstream go by `whenDown`. False: it has no shared limits here.
   bool degraded(const std::string& upstream) const;
   /// Calls `seen` when all limiters know how their limits stand over all processes, so that their readers tell it: at

@@ -57,6 +57,28 @@ void leave_former_line(UpstreamCalls& calls, const Asking& asking) {
   if (!is_same && !asking.former_line.empty() && calls.connected()) calls.cancel_wait(asking.former_line);
 }
 
+/// If only permits are needed, permits of flights that landed start waiting lanes of this process.
+struct AtHand {
+  Semaphores& semaphores;
+  KeptLimits& kept;
+  UpstreamPauses& pauses;
+  Shadow& shadow;
+
+  bool start(Time now, const flow::Ask& ask, Booking& booking) const {
+    const bool only_permits = semaphores.permits_only() || (ask.weight == 0 && !kept.own());
+    if (!only_permits || (ask.weight > 0 && pauses.may_hold(now))) return false;
+    const auto at_hand = semaphores.take_at_hand(ask.lane(), ask.count);
+    if (!at_hand) return false;
+    const flow::ConfigEpoch epoch = shadow.all().epoch();
+    for (std::size_t i = 0; i < at_hand->count; ++i) {
+      shadow.book(ask.lane(),
+                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
+    }
+    if (at_hand->by != flow::kNoLimit) semaphores.stop(at_hand->by, booking);
+    return true;
+  }
+};
+
 void set_up(PermitLeases& leases, SharedRedis& shared, const Fallback& fallback) {
   leases.set_subscribed(shared.servers().subscribed());
   // The time in µs: no process is granted more than a permit in each.
@@ -110,7 +132,8 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   wait_list_.asked(now);
   if (calls_.connected()) {
-    if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
+    const AtHand at_hand{semaphores_, kept_, pauses_, *shadow_};
+    if (semaphores_.any() && at_hand.start(now, ask, booking)) return true;
     Asking asking{.group = std::string(ask.group),
                   .route = std::string(ask.route),
                   .count = ask.count,
@@ -125,21 +148,6 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   recovery_.asked(now);
   fallback_.answer(now, ask, booking);
   if (ask.weight > 0) wait_list_.answered(ask.lane(), lines_of(calls_, ask.lane()), booking);
-  return true;
-}
-
-/// If only permits are needed, permits of flights that landed start waiting lanes of this process.
-bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booking) {
-  const bool only_permits = semaphores_.permits_only() || (ask.weight == 0 && !kept_.own());
-  if (!only_permits || (ask.weight > 0 && pauses_.may_hold(now))) return false;
-  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
-  if (!at_hand) return false;
-  const flow::ConfigEpoch epoch = shadow_->all().epoch();
-  for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_->book(ask.lane(),
-                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
-  }
-  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
 }
 
@@ -310,6 +318,19 @@ Time SharedLimiter::expected(Time now, flow::LaneKey lane, int weight, std::int6
                    shadow_->all().expected(now, lane, weight, units, others, fleet_.others())});
 }
 
+/// By this process's own memory, and what Redis told last of all processes, as expected().
+std::unique_ptr<flow::Limiter> SharedLimiter::rehearsal(Time, std::span<const std::string_view> groups) const {
+  if (!calls_.connected() && calls_.when_down() != WhenDown::share) return nullptr;
+  auto copy = shadow_->all().rehearsed(groups);
+  if (!calls_.connected() || !quarantine_.empty()) return copy;
+  copy->add(fleet_.whole());
+  copy->share_with(fleet_.others());
+  copy->hold_by([this](flow::LaneKey lane) {
+    return flow::RehearsedLimiter::Told{wait_list_.not_before(lines_of(calls_, lane)), flow::kNoLimit};
+  });
+  return copy;
+}
+
 void SharedLimiter::give_back(Time now, flow::LaneKey lane, const flow::Departure& departure) {
   shadow_->give_back(now, lane, departure);
   semaphores_.ended(lane);
@@ -358,9 +379,7 @@ bool SharedLimiter::shorten_pauses(Time, Time latest) {
   return pauses_.shorten(latest);
 }
 
-bool SharedLimiter::has_room_for(std::string_view group) const {
-  return shadow_->all().has_room_for(group) || shadow_->all().knows(group);
-}
+bool SharedLimiter::has_room_for(std::string_view group) const { return shadow_->all().has_room_for(group); }
 
 bool SharedLimiter::forgettable(Time now) const {
   const bool agreed = quarantine_.empty() && !shadow_->has_unknown();
