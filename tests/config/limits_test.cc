@@ -84,7 +84,7 @@ TEST(Limits, have_what_is_common_to_all) {
   const auto settings = read_limits(
       "    group: host\n    limits: [ { window: { reservoir: 1, interval: 1s, name: w, per: group, "
       "shared: false, mode: refuse } } ]\n");
-  EXPECT_THAT(settings.limits, ElementsAre(LimitConfig{WindowConfig{1, 1s}, "w", LimitConfig::Per::group, "", false,
+  EXPECT_THAT(settings.limits, ElementsAre(LimitConfig{WindowConfig{1, 1s}, "w", LimitConfig::Per::group, false,
                                                        LimitConfig::Mode::refuse}));
 }
 
