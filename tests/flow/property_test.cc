@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 175 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
+// 225 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
 // against a model that knows nothing of slots in lists or times in heaps, only what must hold after every call. A
 // failure names the seed that repeats it.
 #include <gtest/gtest.h>
@@ -36,6 +36,7 @@ struct Kind {
   bool limited = false;
   bool slow_limiter = false;
   bool routes = false;
+  bool permits = false;
 };
 
 /// One sequence: the upstream, the model beside it, and the checks.
@@ -48,6 +49,7 @@ class Trial {
     auto of_route = of_route_.draw(dice_, kind.routes, dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_));
     limiter_ =
         std::make_unique<WatchedLimiter>(std::move(of_all), std::move(of_route), dice_, kind.slow_limiter, heaviest_);
+    if (kind_.permits) limiter_->draw_permits();
     upstream_ = std::make_unique<Scheduler>(settings_, *limiter_);
   }
 
@@ -58,6 +60,7 @@ class Trial {
     EXPECT_TRUE(idle(*upstream_));
     EXPECT_EQ(upstream_->slots_held(), 0u);
     EXPECT_EQ(upstream_->pending(), 0u);
+    EXPECT_EQ(limiter_->permits_of_all.held + limiter_->permits_of_route.held, 0) << "a permit is lost";
     of_all_.check();
     of_route_.check();
   }
@@ -178,6 +181,7 @@ class Trial {
       limiter_->replace_limits(now_, std::move(of_all), std::move(of_route));
       moved = {kNoLimit, kNoLimit};
     }
+    if (kind_.permits) limiter_->draw_permits();
     const std::size_t before = upstream_->slots_held();
     upstream_->change(now_, settings_, moved, commands_);
     EXPECT_LE(upstream_->slots_held(), std::max(before, static_cast<std::size_t>(settings_.max_concurrent)));
@@ -387,7 +391,8 @@ class Trial {
     most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
     EXPECT_LE(open, most_open_) << "more tunnels than may be";
     const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
-    EXPECT_TRUE(resuming == 0 || !slot_free || limiter_->somebody_asks()) << "rested, and waits for nothing";
+    const bool is_asked = limiter_->somebody_asks() || limiter_->some_permits_lack();
+    EXPECT_TRUE(resuming == 0 || !slot_free || is_asked) << "rested, and waits for nothing";
     for (std::size_t i = 0; i < kLanes.size(); ++i) {
       const std::size_t departures = limiter_->lanes[i].outstanding.size();
       booked += departures - std::min(departures, lines_[i].returned.size());
@@ -406,8 +411,8 @@ class Trial {
   /// the ask of another lane.
   void check_lane(const Line& line, const WatchedLimiter::PerLane& booked) {
     const bool no_slot_free = upstream_->slots_held() >= static_cast<std::size_t>(settings_.max_concurrent);
-    const bool is_served =
-        !booked.outstanding.empty() || limiter_->somebody_asks() || limiter_->told_until(booked) > now_;
+    const bool is_served = !booked.outstanding.empty() || limiter_->somebody_asks() ||
+                           limiter_->told_until(booked) > now_ || limiter_->lacks_permit(booked);
     const bool for_a_tunnel = few_tunnels_ && line.returned.empty() &&
                               std::ranges::all_of(line.waiting, [&](std::size_t id) { return known_[id].tunnel; });
     EXPECT_TRUE(line.empty() || no_slot_free || is_served || for_a_tunnel) << "waits for nothing";
@@ -429,7 +434,8 @@ class Trial {
       const auto& booked = limiter_->lanes[i];
       if (!booked.outstanding.empty()) {
         due = std::min(due, booked.outstanding.front().at);
-      } else if (!lines_[i].empty() && !limiter_->somebody_asks() && slot_free && !few_tunnels_) {
+      } else if (!lines_[i].empty() && !limiter_->somebody_asks() && !limiter_->lacks_permit(booked) && slot_free &&
+                 !few_tunnels_) {
         due = std::min(due, limiter_->told_until(booked));
       }
     }
@@ -481,6 +487,12 @@ TEST(Sequences, keep_every_promise_under_limits_of_all_and_of_a_route) {
 }
 TEST(Sequences, keep_every_promise_under_limits_of_a_route_when_the_limiter_takes_its_time) {
   try_sequences(600'000, 25'000, {.limited = true, .slow_limiter = true, .routes = true});
+}
+TEST(Sequences, keep_every_promise_with_permits) {
+  try_sequences(700'000, 25'000, {.limited = true, .routes = true, .permits = true});
+}
+TEST(Sequences, keep_every_promise_with_permits_when_the_limiter_takes_its_time) {
+  try_sequences(800'000, 25'000, {.limited = true, .slow_limiter = true, .routes = true, .permits = true});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limiter for random sequences: it is watched, stops now one lane, now those of the route and now all, and its
-// answers take their time if so wished. The dice are what it decides by.
+// A limiter for random sequences: it is watched, stops now one lane, now those of the route and now all, has permits of
+// both, and its answers take their time if so wished. The dice are what it decides by.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,6 +25,12 @@ inline std::size_t number_of(LaneKey lane) {
   return static_cast<std::size_t>(std::ranges::find(kLanes, lane) - kLanes.begin());
 }
 inline constexpr int kMostWeight = 3;
+
+struct Permits {
+  int capacity = 0;  // 0: any number
+  int held = 0;
+  bool full() const { return capacity > 0 && held >= capacity; }
+};
 
 /// A PlainLimiter with limits of a route beside those of all lanes.
 class WatchedLimiter final : public Limiter {
@@ -62,7 +68,11 @@ class WatchedLimiter final : public Limiter {
   }
   LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest_ ? 0 : kNoLimit; }
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
-  bool landed(Time, LaneKey) override { return false; }
+  bool landed(Time, LaneKey lane) override {
+    release(lane.route);
+    const auto is_free = [](const Permits* one) { return one->capacity > 0 && !one->full(); };
+    return std::ranges::any_of(permits_of(lane.route), is_free);
+  }
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
@@ -75,6 +85,7 @@ class WatchedLimiter final : public Limiter {
     };
     const auto found = std::ranges::find_if(outstanding, same);
     ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
+    release(lane.route);
     if (departure.epoch == epoch_) {
       for (Limit* limit : limits_of(lane.route)) limit->give_back(static_cast<Instant>(found->at), found->weight);
     }
@@ -121,6 +132,15 @@ class WatchedLimiter final : public Limiter {
     return next;
   }
 
+  void draw_permits() {
+    permits_of_all.capacity = dice_.one_of(std::array{0, 1, 3});
+    permits_of_route.capacity = dice_.one_of(std::array{0, 1, 2});
+  }
+  bool some_permits_lack() const { return permits_of_all.full() || permits_of_route.full(); }
+  /// No permit is free for that lane.
+  bool lacks_permit(const PerLane& lane) const {
+    return permits_of_all.full() || (of_route(lane) && permits_of_route.full());
+  }
   bool somebody_asks() const { return std::ranges::any_of(lanes, &PerLane::asking); }
   Time told_until(const PerLane& lane) const {
     return std::max({lane.told_until, all_told_until, of_route(lane) ? route_told_until : 0});
@@ -128,6 +148,7 @@ class WatchedLimiter final : public Limiter {
 
   std::array<PerLane, kLanes.size()> lanes;
   Time all_told_until = 0, route_told_until = 0;
+  Permits permits_of_all, permits_of_route;
 
  private:
   bool of_route(const PerLane& lane) const {
@@ -146,10 +167,28 @@ class WatchedLimiter final : public Limiter {
     for (const auto& limit : of_all_) limits.push_back(limit.get());
     return limits;
   }
+  std::vector<Permits*> permits_of(std::string_view route) {
+    if (route.empty()) return {&permits_of_all};
+    return {&permits_of_all, &permits_of_route};
+  }
+  void release(std::string_view route) {
+    for (Permits* permits : permits_of(route)) EXPECT_GE(--permits->held, 0) << "a permit that was not held";
+  }
   void answer(Time now, const Ask& ask, Booking& booking) {
     const std::vector<Limit*> limits = limits_of(ask.route);
-    compose(now, ask, limits, booking);
+    Ask with_permits = ask;
+    for (const Permits* permits : permits_of(ask.route)) {
+      const int left = permits->capacity == 0 ? 1'000 : std::max(0, permits->capacity - permits->held);
+      with_permits.count = std::min(with_permits.count, static_cast<std::size_t>(left));
+    }
+    if (with_permits.count > 0) compose(now, with_permits, limits, booking);
+    for (Permits* permits : permits_of(ask.route)) permits->held += static_cast<int>(booking.departures.size());
     for (Departure& departure : booking.departures) departure.epoch = epoch_;
+    if (booking.departures.size() == with_permits.count && with_permits.count < ask.count) {
+      booking.stop = Booking::Stop::permit;
+      booking.scope = permits_of_all.full() ? Booking::Scope::upstream : Booking::Scope::route;
+      return;
+    }
     const bool of_the_route = !ask.route.empty() && booking.limited_by >= 0 &&
                               static_cast<std::size_t>(booking.limited_by) < of_route_.size();
     if (of_the_route) booking.scope = Booking::Scope::route;
