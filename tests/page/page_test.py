@@ -186,11 +186,13 @@ class Forecasts(Staged):
                 for _ in range(count):
                     self.penstock.ask(f"/{name}/ok")
                 self.penstock.until(name, lambda one: one["pending"] + one["totals"]["dispatched"] == count, "all are there")
+                all_there = time.time() * 1000
 
                 def told():
-                    """What the cell says, and the moment of which it says so (ms since 1970)."""
+                    """What the cell says when all are there, and the moment of which it says so (ms since 1970)."""
                     moment, text = tab.evaluate(f"[process.now, {self.SEEN % json.dumps(name)}]")
-                    return (found := re.search(r"leaves in ([0-9.]+) s$", text)) and (moment, float(found[1]) * 1000)
+                    found = moment >= all_there and re.search(r"leaves in ([0-9.]+) s$", text)
+                    return found and (moment, float(found[1]) * 1000)
 
                 moment, leaves_in = stage.until(told, f"{name}: the last departure in its cell")
                 self.penstock.until(name, lambda one: one["totals"]["success"] == count, "all have left")
