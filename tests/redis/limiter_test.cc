@@ -21,13 +21,12 @@ class LimiterTest : public SharedLimiterTest {
     return run_.run_until([&] { return server_.run({"EXISTS", key}).integer == 1; });
   }
   bool both_listen() { return all_listen(2); }
-  /// The sliding window in Redis has as many departures, none earlier than these.
+  /// The sliding window in Redis, whose times ascend, has as many departures, none earlier than these.
   bool counts_as_late_as(std::string_view key, const std::vector<flow::Departure>& departures) {
     std::vector<std::int64_t> expected, stored;
     for (const auto& departure : departures) expected.push_back(departure.in_redis);
     for (const auto& time : server_.run({"LRANGE", key, "1", "-1"}).items) stored.push_back(std::stoll(time.text));
     std::ranges::sort(expected);
-    std::ranges::sort(stored);
     return std::ranges::equal(stored, expected, std::ranges::greater_equal());
   }
   flow::Time now() const { return run_.loop.now(); }
@@ -204,13 +203,14 @@ TEST_F(LimiterTest, says_what_left_late_and_it_counts_from_then_in_every_process
   a->arrive(20);
   ASSERT_TRUE(took_off(*a, 20));
   const std::string key = "penstock:{github}:sliding";
+  const auto stored = [&](const char* place) { return std::stoll(server_.run({"LINDEX", key, place}).text); };
   // On a busy machine some leave late by themselves. Redis is told within a millisecond.
   const auto redis_was_told = [&] { return counts_as_late_as(key, a->granted()); };
   ASSERT_TRUE(run_.run_until(redis_was_told));
-  const auto first = a->granted()[0].in_redis;
+  const auto first = stored("1");
   for (const auto& departure : a->granted()) a->limiter().report_late({}, departure, departure.at + 3 * kSecond);
-  EXPECT_GT(a->granted()[0].in_redis, first + 2 * kSecond);
   ASSERT_TRUE(run_.run_until(redis_was_told));
+  EXPECT_GT(stored("1"), first + 2 * kSecond);
   EXPECT_EQ(server_.run({"LLEN", key}).integer, 1 + 20);
   b->arrive(1);
   const auto expected = a->booked()[0] + 13 * kSecond;
