@@ -13,6 +13,7 @@ import time
 
 PERIOD = 0.002    # what is shorter than this and ORDINARY may go unseen
 ORDINARY = 0.002  # an idle machine, and Python, are late by that much too
+READY = b"ready\n"  # what the program writes once all its threads run; one of them may have been late before
 
 _stalls = []  # (from, to), in the order in which they ended: threads were late
 _waits = []   # likewise: a process that watch_process() has named waited for a core
@@ -25,8 +26,9 @@ def watch():
     global _program
     if _watching.acquire(blocking=False):
         _program = subprocess.Popen([sys.executable, "-BS", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        _program.stdout.readline()  # all its threads run
-        threading.Thread(target=_note, args=(_program,), daemon=True).start()
+        while (line := _program.stdout.readline()) and line != READY:
+            _note(line)
+        threading.Thread(target=_listen, args=(_program,), daemon=True).start()
 
 
 def watch_process(pid):
@@ -72,10 +74,14 @@ def say_not_judged(seconds, test, what):
             told.write(line)
 
 
-def _note(program):
+def _listen(program):
     for line in program.stdout:
-        what, begin, end = line.split()
-        (_stalls if what == b"late" else _waits).append((float(begin), float(end)))
+        _note(line)
+
+
+def _note(line):
+    what, begin, end = line.split()
+    (_stalls if what == b"late" else _waits).append((float(begin), float(end)))
 
 
 def _sample(core):
@@ -117,5 +123,5 @@ if __name__ == "__main__":
         threading.Thread(target=_sample, args=(core,), daemon=True).start()
     named = []
     threading.Thread(target=_sample_waits, args=(named,), daemon=True).start()
-    os.write(1, b"ready\n")
+    os.write(1, READY)
     _told_of_processes(named)
