@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -170,7 +171,14 @@ ListeningSocket::ListeningSocket(int backlog, std::uint16_t port)
 
 ListeningSocket::~ListeningSocket() { ::close(fd_); }
 
-Socket ListeningSocket::accept() { return Socket(::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC)); }
+/// accept4() takes a descriptor before it waits. It is called once it need not wait, so that a test which leaves no
+/// descriptor for a while does not end the thread that accepts.
+Socket ListeningSocket::accept() {
+  pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
+  while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
+  }
+  return Socket(::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC));
+}
 
 void ListeningSocket::close() { ::shutdown(fd_, SHUT_RDWR); }
 
