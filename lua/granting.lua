@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Grants one departure after another for the ask `a` of a lane, until it has what it asked for or something stops it.
--- Of its limits `wide` are the upstream's, `narrow` its group's, if both have any; only wide ones are shared out by the
--- level.
-local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
+-- Of its limits `wide` are the upstream's, `narrow` those of its group and its route, if both have any; only wide ones
+-- are shared out by the level.
+local kNarrowReach = 5000   -- narrow limits never commit the upstream's further than this beyond their own frontier
 
 local function add_window(a, l)
   a.windows, a.wide_windows = a.windows or {}, a.wide_windows or {}
@@ -35,13 +35,13 @@ end
 
 -- When the group's limits allow it too, and the limit to blame; beyond the slack that stops the lane. A departure that
 -- waits for a reset is never expected within the horizon.
-local function group_allows(a, t, limit)
-  local others = a.group_line and a.line_part.units_before(a.group_line, a.me, a.now) or 0
+local function narrow_allows(a, t, limit)
+  local others = a.narrow_line and a.line_part.units_before(a.narrow_line, a.me, a.now) or 0
   local g, blamed = earliest(a.narrow, t, a.w, limit)
   local unreset = g == kNever
   if others > 0 or unreset then g, blamed = ahead_of(a.narrow, t, others, a.w, limit) end
   if unreset then g = math.max(g, a.now + kHorizon) end
-  if unreset or g > t + kGroupSlack + kNoise then stop_at(a, 'turn', 'g', blamed, g) end
+  if unreset or g > t + kNarrowReach + kNoise then stop_at(a, 'turn', 'n', blamed, g) end
   return g, blamed
 end
 
@@ -51,12 +51,12 @@ local function next_departure(a)
   local unreset = t == kNever
   if unreset then t, limit = ahead_of(a.wide, a.base, 0, a.w) end
   if a.narrow then
-    t, limit = group_allows(a, t, limit)
+    t, limit = narrow_allows(a, t, limit)
     if a.stop ~= '' then return end
   end
   if a.windows then t, limit = off_edges(a.windows, t, limit) end
   if unreset or whole(t) > a.now + kHorizon then
-    stop_at(a, 'turn', a.only_groups and limit and limit.letter or 'u', limit, t)
+    stop_at(a, 'turn', a.only_narrow and limit and limit.letter or 'u', limit, t)
   end
   return t, limit
 end

@@ -137,7 +137,7 @@ local function level_part(line)
     end
     if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
     limit = limit or a.by
-    stop_at(a, 'turn', a.only_groups and (limit and limit.letter or 'g') or 'u', limit, math.max(t, a.now + 1))
+    stop_at(a, 'turn', a.only_narrow and (limit and limit.letter or 'n') or 'u', limit, math.max(t, a.now + 1))
   end
 
   -- When to ask again: asking before a reset is in vain.
@@ -146,15 +146,15 @@ local function level_part(line)
     return math.max(a.not_before - early, a.now + kHorizon / 10)
   end
 
-  -- In a group's line beside the upstream's line each process stands for one departure.
-  local function settle_in_group(a)
-    local mine = line.find(a.group_line, a.me)
+  -- In a narrow line beside the upstream's each process stands for one departure.
+  local function settle_narrow(a)
+    local mine = line.find(a.narrow_line, a.me)
     if not mine then
       mine = { who = a.me, had = 0, hash = a.hash }
-      a.group_line[#a.group_line + 1] = mine
+      a.narrow_line[#a.narrow_line + 1] = mine
     end
     mine.wants, mine.at = a.w, a.not_before
-    a.again = again_at(a, kGroupSlack - 1000)
+    a.again = again_at(a, kNarrowReach - 1000)
   end
 
   -- A process that wants more than it was granted stands in the line, with all that it asked for: clients that are
@@ -166,9 +166,9 @@ local function level_part(line)
     if front < kNever then at = front end
     mine.had = mine.had + a.granted * a.w
     if #a.others == 0 then mine.had = math.min(mine.had, a.slack) end
-    if a.narrow and a.granted > 0 then line.drop(a.group_line, a.me) end
-    if a.stop == 'turn' and a.narrow and a.letter == 'g' then
-      if a.granted == 0 then settle_in_group(a) end
+    if a.narrow and a.granted > 0 then line.drop(a.narrow_line, a.me) end
+    if a.stop == 'turn' and a.narrow and a.letter == 'n' then
+      if a.granted == 0 then settle_narrow(a) end
     elseif a.stop == 'turn' then
       if #a.others > 0 then expect(a) end
       wants, at = wants + (a.n - a.granted) * a.w, math.max(at, a.not_before)

@@ -2,8 +2,8 @@
 -- The line: the processes that want more departures of a scope than its limits allow at once, senior first, each as
 -- "who/had/wants/at/hash". `had` are the units that it was granted since it began to want, less the least of those that
 -- want; `wants` are the units that could leave now if these limits let them; `at` is when it was told to expect its
--- next departure; `hash` is that of its limits. The line books nothing. The upstream's line is in its head; a group's
--- line has a key while it is not empty: "2l" and the line. Created only when a process waits.
+-- next departure; `hash` is that of its limits. The line books nothing. The upstream's line is in its head; that of a
+-- group or a route has a key while it is not empty: "2l" and the line. Created only when a process waits.
 local function line_part()
   local kClaims, kRemembered = 5000, 1000000   -- microseconds after `at`
 
@@ -61,18 +61,22 @@ local function line_part()
   -- How many processes are known to use the scope: those in the line, and `who` itself.
   local function processes(all, who) return #all + (find(all, who) and 0 or 1) end
 
-  local function parse_group(text, key, now)
+  local function parse_narrow(text, key, now)
     local rest = string.match(text, '^2l(.*)$')
     if not rest then corrupt(key) end
     return parse(rest, key, now)
   end
 
-  local function write_group(all, key, now)
+  local function write_narrow(all, key, now)
     local last = now
     for i = 1, #all do last = math.max(last, all[i].at) end
-    if #all == 0 then redis.call('DEL', key) else store(key, '2l' .. text_of(all), last + kRemembered - now) end
+    if #all == 0 then return redis.call('DEL', key) end
+    -- Not by store(): the head need not outlive a line, which says nothing of what was spent, and a departure may be
+    -- expected in many years.
+    redis.call('SET', key, '2l' .. text_of(all), 'PX', milliseconds(last + kRemembered - now))
   end
 
   return { parse = parse, text_of = text_of, find = find, drop = drop, claims = claims, units_before = units_before,
-           somebody_wants = somebody_wants, processes = processes, parse_group = parse_group, write_group = write_group }
+           somebody_wants = somebody_wants, processes = processes, parse_narrow = parse_narrow,
+           write_narrow = write_narrow }
 end

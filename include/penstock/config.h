@@ -16,6 +16,7 @@
 
 #include "penstock/duration.h"
 #include "penstock/limits.h"
+#include "penstock/requests.h"
 
 namespace penstock {
 
@@ -120,24 +121,6 @@ struct TimeoutConfig {
   Duration tunnel_rest = 500ms;
   bool operator==(const TimeoutConfig&) const = default;
 };
-
-/// How requests are put into groups. Each group has its own lane, and its own limits where they are `per: group`.
-struct GroupRule {
-  enum class By { path, header, host };
-  By by = By::host;
-  /// By path: a pattern, `/api/v*/guilds/{guild}`. `*` and `{name}` match one character or more within their segment,
-  /// which has at most one of them. What braces match makes the group (several are joined with `/`); further segments
-  /// are ignored. By header: the header's name. Requests that do not match: group `-`.
-  std::string pattern;
-  bool operator==(const GroupRule&) const = default;
-};
-
-/// Reads `path:/api/v*/guilds/{guild}`, `header:NAME` or `host`: the rule, or what is wrong with the text.
-std::expected<GroupRule, std::string> parse_group(std::string_view text);
-inline std::string to_string(const GroupRule& rule) {
-  if (rule.by == GroupRule::By::host) return "host";
-  return (rule.by == GroupRule::By::path ? "path:" : "header:") + rule.pattern;
-}
 
 /// A way in which vendors write about their limits, in the fields of an answer.
 enum class Dialect : std::uint8_t {
@@ -246,6 +229,22 @@ struct TlsConfig {
   bool operator==(const TlsConfig&) const = default;
 };
 
+/// What holds for some requests of an upstream beside what holds for all. The first route that fits, of those with
+/// limits, adds its limits (those of UpstreamSettings::limits with its name); of the weights of all that fit the
+/// largest counts; of every other setting that of the first which fits and has it. A tunnel has no route.
+struct RouteConfig {
+  /// Unique within the upstream; people see it, and it begins the names of its limits in a file: `/search:rate`. If a
+  /// file gives none, the text of `match`, without what is secret in it.
+  std::string name;
+  RouteMatch match;
+  int weight = 1;                         ///< at least this many units; the client's weight may be more
+  std::optional<Duration> max_wait;       ///< instead of queue.max_wait; it may be longer
+  std::optional<TimeoutConfig> timeouts;  ///< whole: what a file leaves out is the upstream's
+  std::optional<RetryConfig> retry;       ///< likewise
+  std::optional<Obey> obey;
+  bool operator==(const RouteConfig&) const = default;
+};
+
 /// The settings of one upstream. Those after `https` cannot be set in `defaults` of a file.
 struct UpstreamSettings {
   int max_concurrent = 64;  ///< requests in flight from this process, at least 1
@@ -258,6 +257,7 @@ struct UpstreamSettings {
   std::optional<GroupRule> group;
   /// All must allow a departure. What limits_of() makes of a file's `rate: 15/s` comes first.
   std::vector<LimitConfig> limits;
+  std::vector<RouteConfig> routes;  ///< in the order in which they are tried
   Obey obey = Obey::automatic;
   std::vector<std::uint16_t> pause_on{kRefusals.begin(), kRefusals.end()};  ///< from 400 to 599; see kRefusals of 403
   PauseScope pause_scope = PauseScope::upstream;
@@ -320,7 +320,10 @@ struct UpstreamConfig {
   std::vector<Match> match;  ///< if a file does not set it: the host of `base_url`
   UpstreamSettings settings;
   std::optional<BaseUrl> base_url;  ///< nullopt: no gateway
-  std::string preset, plan;         ///< those that a file's settings came from; told to people, and nothing else
+  /// It leads to no host: its limits are for any work, by `GET http://PROXY/@NAME` or Proxy::acquire(). Then it has
+  /// neither `match` nor `base_url`, groups are by header, and what is about hosts and their answers has no meaning.
+  bool permits = false;
+  std::string preset, plan;  ///< those that a file's settings came from; told to people, and nothing else
   bool operator==(const UpstreamConfig&) const = default;
 };
 

@@ -58,6 +58,7 @@ struct Event {
   std::size_t entry = 0;
   std::string_view upstream;  ///< the entry's name; `host:port` for one made from "*"; empty: none was reached
   std::string_view group;     ///< empty: the upstream has no groups
+  std::string_view route;     ///< RouteConfig::name of that whose limits it counts in, or else of the first that fits
   std::string_view user;      ///< the authenticated user; empty: no authentication was required
   std::string_view
       client;  ///< the client's address, `10.0.0.7`, with LogClient::full `10.0.0.7:41234`; empty: LogClient::off
@@ -69,6 +70,7 @@ struct Event {
   int weight = 1;                      ///< the units of each limit that it costs
   std::string_view upgrade;            ///< the protocols that it asks to change to: `websocket`; empty: none
   bool tunnel = false;                 ///< a CONNECT; or, once it has landed, a request that was answered 101
+  bool permit = false;                 ///< of an upstream of permits: nothing is sent, and there is no host
   std::size_t pending = 0;             ///< requests pending at this upstream after the event
   std::size_t in_flight = 0;           ///< requests in flight to this upstream after the event
   int status = 0;                      ///< as the client got it; 0: none

@@ -109,9 +109,10 @@ struct LimitConfig {
 
   Kind kind;
   std::string name;         ///< unique within the upstream; empty: limit_key(kind). See limit_name()
-  Per per = Per::upstream;  ///< one for the whole upstream, or one for each of its groups
+  Per per = Per::upstream;  ///< one for the whole upstream or route, or one for each of its groups
   bool shared = true;       ///< kept in Redis if that is configured; otherwise, and in shadow mode, in this process
   Mode mode = Mode::delay;
+  std::string route = {};  ///< RouteConfig::name of the one whose requests alone it governs; empty: all requests
   bool operator==(const LimitConfig&) const = default;
 };
 
@@ -126,6 +127,11 @@ constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
 /// The limit's name in metrics, events and Redis.
 constexpr std::string_view limit_name(const LimitConfig& limit) {
   return limit.name.empty() ? limit_key(limit.kind) : std::string_view(limit.name);
+}
+
+/// Whether it governs the requests of that route; empty: those without one.
+constexpr bool governs(const LimitConfig& limit, std::string_view route) {
+  return limit.route.empty() || limit.route == route;
 }
 
 /// The key's value in a configuration.

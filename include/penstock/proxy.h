@@ -14,12 +14,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "penstock/config.h"
 #include "penstock/error.h"
 #include "penstock/event.h"
 #include "penstock/message.h"
+#include "penstock/permit.h"
 #include "penstock/snapshot.h"
 
 namespace penstock {
@@ -68,6 +70,11 @@ class Proxy {
   /// Sends a request as if a client had sent it: queue, limits, events. In-process requests are not subject to
   /// `access.clients`. From any thread, after start(). Never blocks.
   void submit(Request request, ResponseSink on_response);
+
+  /// Waits for a permit of the upstream of that name, which has `permits: true`: queue, limits, events. It is held
+  /// until the Permit is released or dropped. From any thread but the loop's, after start(); blocks until it is granted
+  /// or refused, by queue.maxWait or by a drain at the latest. Not subject to `access.clients`.
+  std::expected<Permit, PermitRefusal> acquire(std::string_view upstream, const PermitOptions& options = {});
 
   /// The current state. From any thread but the loop's; waits for an iteration of the loop, and where limits are shared
   /// up to 50 ms until Redis has told how much of them all processes have used.

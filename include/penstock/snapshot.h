@@ -64,6 +64,7 @@ struct LimitSnapshot {
   std::string kind;  ///< its key in the configuration: `slidingWindow`
   /// What it was set to: `15/s`, `60/1m`, `3`. Empty: an adaptive limit, which learns that; the window beside a `rate`.
   std::string allows;
+  std::string route;  ///< the one whose requests alone it governs, of which `name` has the name too; empty: all
   LimitConfig::Mode mode = LimitConfig::Mode::delay;
   bool shared = false;  ///< through Redis, and Redis keeps it now
   bool known = true;    ///< false: Redis has not told yet, or does not answer; the figures below mean nothing
@@ -131,7 +132,7 @@ struct UpstreamSnapshot {
   bool unreachable = false;  ///< `breaker.failures` connections in a row failed, and none has come about since
   Duration next_try{0};      ///< while unreachable: until a request may try it; 0: one does, or the next one will
   std::optional<HeadSnapshot> head;   ///< nullopt: nothing waits
-  std::vector<LimitSnapshot> limits;  ///< of the whole upstream, in the order of the configuration
+  std::vector<LimitSnapshot> limits;  ///< of the whole upstream and its routes, in the order of the configuration
   std::vector<GroupSnapshot> groups;  ///< the twenty fullest: most pending, then most used
   LastMinute last_minute;
   /// Only tunnels have been dispatched to it: requests in them are not seen. False as long as none has been.

@@ -222,7 +222,7 @@ class Trial {
       const Ask ask = std::exchange(lane.asking, Ask{.count = 0});
       Booking answer;
       limiter_.answer(now_, ask, answer);
-      upstream_.answer(now_, ask.group, answer, commands_);
+      upstream_.answer(now_, ask.lane(), answer, commands_);
       check();
     }
   }

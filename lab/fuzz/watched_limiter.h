@@ -134,32 +134,30 @@ class WatchedLimiter final : public Limiter {
     }
   }
   Time patience() const override { return slow_ ? 50'000 : 0; }
-  LimitIndex forbids(int weight) const override { return local_.forbids(weight); }
-  Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
-    const Time at = local_.ahead(now, group, units, others);
+  LimitIndex forbids(int weight, std::string_view route) const override { return local_.forbids(weight, route); }
+  Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override {
+    const Time at = local_.ahead(now, lane, units, others);
     must(at >= now, "an estimate lies ahead");
     return at;
   }
-  void give_back(Time now, std::string_view group, const Departure& departure) override {
-    take(of(group), departure);
-    local_.give_back(now, group, departure);
+  void give_back(Time now, LaneKey lane, const Departure& departure) override {
+    take(of(lane.group), departure);
+    local_.give_back(now, lane, departure);
   }
-  Departure report_late(std::string_view group, Departure departure, Time at) override {
-    take(of(group), departure);
+  Departure report_late(LaneKey lane, Departure departure, Time at) override {
+    take(of(lane.group), departure);
     must(at > departure.at, "who leaves late leaves after its time");
-    departure = local_.report_late(group, departure, at);
+    departure = local_.report_late(lane, departure, at);
     must(departure.at == at, "its departure is from now on when it left");
-    of(group).outstanding.push_back(departure);
-    of(group).outstanding.back().gates = 0;
+    of(lane.group).outstanding.push_back(departure);
+    of(lane.group).outstanding.back().gates = 0;
     return departure;
   }
-  void refused(Time now, std::string_view group, const Departure& departure) override {
-    local_.refused(now, group, departure);
-  }
-  bool landed(Time now, std::string_view group) override { return local_.landed(now, group); }
-  void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override {
-    if (scope == Booking::Scope::group) of(group).told_until = now;
-    local_.cancel_wait(now, scope, group);
+  void refused(Time now, LaneKey lane, const Departure& departure) override { local_.refused(now, lane, departure); }
+  bool landed(Time now, LaneKey lane) override { return local_.landed(now, lane); }
+  void cancel_wait(Time now, Booking::Scope scope, LaneKey lane) override {
+    if (scope == Booking::Scope::group) of(lane.group).told_until = now;
+    local_.cancel_wait(now, scope, lane);
   }
   void pause(Time now, std::string_view group, Time until) override {
     Time& held = group.empty() ? stopped_until_ : of(group).held_until;
@@ -180,8 +178,8 @@ class WatchedLimiter final : public Limiter {
     all_told_until_ = refused_until_ = now;
     for (Lane& lane : lanes) lane.told_until = now;
   }
-  void count_existing(Time now, std::string_view group, std::size_t departures) override {
-    local_.count_existing(now, group, departures);
+  void count_existing(Time now, LaneKey lane, std::size_t departures) override {
+    local_.count_existing(now, lane, departures);
   }
   static void take(Lane& lane, const Departure& departure) {
     auto granted = departure;

@@ -43,7 +43,8 @@ page was read. Parts of an API that are counted apart are presets of their own. 
 somebody with an account, and of Slack what most methods have.
 
 `rate` is the vendor's own figure, of which [22 ms of each unit](limits.md#rate) are kept for jitter. A `slidingWindow`
-has these 22 ms in its interval.
+has these 22 ms in its interval. [Routes](limits.md#routes) have limits that only some requests count in beside, and
+weights.
 
 | Preset | Plan | Limits | The page says |
 |---|---|---|---|
@@ -99,7 +100,12 @@ def flow(value):
 
 
 def limits_of(plan):
-    return {key: plan[key] for key in ("rate", "limits") if key in plan}
+    return {key: plan[key] for key in ("rate", "limits", "routes") if key in plan}
+
+
+def sources_of(plan):
+    """What a plan rests on: its page, and that of its routes, if it is another."""
+    return [plan] + ([plan["of_routes"]] if "of_routes" in plan else [])
 
 
 def comment(text, indent="  "):
@@ -116,7 +122,8 @@ def entry(name, preset):
     lines = comment(f"{preset['title']}.")
     plans = preset.get("plans", {})
     for plan, has in plans.items():
-        lines += comment(f"{plan}: {words_of(has)} {has['page']}, read on {has['read']}.")
+        rests = " ".join(f"{words_of(on)} {on['page']}, read on {on['read']}." for on in sources_of(has))
+        lines += comment(f"{plan}: {rests}")
     if "refusals" in preset:
         has = preset["refusals"]
         lines += comment(f"Of refusals: {words_of(has)} {has['page']}, read on {has['read']}.")
@@ -144,7 +151,8 @@ def rows_of(name, preset):
     for number, (plan, has) in enumerate(preset["plans"].items()):
         limits = "<br>".join(f"`{key}: {flow(value)}`" for key, value in limits_of(has).items())
         of = f"`{name}`<br>{preset['title']}{parts_of(preset)}" if number == 0 else ""
-        yield f"| {of} | `{plan}` | {cell(limits)} | {cell(words_of(has))} [page]({has['page']}), {has['read']} |\n"
+        rests = "<br>".join(f"{cell(words_of(on))} [page]({on['page']}), {on['read']}" for on in sources_of(has))
+        yield f"| {of} | `{plan}` | {cell(limits)} | {rests} |\n"
 
 
 def refusals_of(name, preset):

@@ -78,7 +78,9 @@ class Replay {
     if (later.what == What::lands) return upstream_.land(now, ticket, commands_);
     if (later.what == What::gives_up) return upstream_.cancel(now, ticket, commands_);
     const std::string group = request.group < 0 ? "" : std::to_string(request.group);
-    ticket = upstream_.arrive(now, {.id = later.id, .weight = request.weight, .group = group}, commands_);
+    flow::Arrival arrival{.id = later.id, .weight = request.weight, .group = group};
+    if (request.routed) arrival.route = kRoute;
+    ticket = upstream_.arrive(now, arrival, commands_);
   }
 
   void carry_out(Time now) {

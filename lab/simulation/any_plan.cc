@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulation/drawing.h"
+#include "simulation/kinds.h"
 
 namespace penstock::simulation {
 
@@ -47,13 +48,14 @@ struct PaceOf {
 };
 
 /// The pace of all limits of a plan together.
-Pace pace_of(const Plan& plan, int groups) {
+Pace pace_of(const Plan& plan, int groups, double routed) {
   Pace least{kHeaviest, std::numeric_limits<double>::infinity(), 0};
   for (const LimitConfig& limit : plan.limits) {
     const Pace one = std::visit(PaceOf{}, limit.kind);
     const bool each_group = limit.per == LimitConfig::Per::group;
     least.size = std::min(least.size, one.size);
-    least.rate = std::min(least.rate, one.rate * (each_group ? std::max(groups, 1) : 1));
+    const double part = of_route(limit) ? routed : 1;  // of the requests, which it governs
+    least.rate = std::min(least.rate, one.rate * (each_group ? std::max(groups, 1) : 1) / part);
     least.step = std::max(least.step, one.step);
   }
   return least;
@@ -81,6 +83,22 @@ std::vector<LimitConfig> any_limits(Random& random, const Wishes& wishes, bool g
     limits.push_back(std::move(limit));
   }
   return limits;
+}
+
+/// Some limits, or all, become those of a route. One limit alone is of the route, or gets another beside it.
+void any_route(Random& random, std::vector<LimitConfig>& limits, bool grouped) {
+  if (limits.size() == 1 && random.happens(0.7)) {
+    const bool of_group = grouped && random.happens(0.3);
+    LimitConfig limit = any_limit(random, static_cast<DrawnKind>(random.below(kLimitKinds)), of_group);
+    if (of_group) limit.per = LimitConfig::Per::group;
+    if (random.happens(0.1)) limit.mode = LimitConfig::Mode::refuse;
+    limit.name = "l1";
+    limits.push_back(std::move(limit));
+  }
+  const std::size_t one = random.below(limits.size());
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (i == one || random.happens(0.3)) limits[i].route = kRoute;
+  }
 }
 
 // ---- demand ---------------------------------------------------------------------------------------------------------
@@ -238,13 +256,15 @@ Time any_flight(Random& random, const Plan& plan, const Pace& pace) {
 }
 
 void any_members(Random& random, Plan& plan, const Wishes& wishes, bool grouped) {
+  constexpr double kRouted[] = {0.1, 0.5, 0.9, 1};
   const int size = wishes.members > 0 ? wishes.members : any_number_of_members(random);
   Member like;
   if (grouped) {
     like.demand.groups = static_cast<int>(random.scaled(1, 1'001));
     like.demand.zipf = random.happens(0.3) ? 0 : random.part() * 1.5;
   }
-  const Pace pace = pace_of(plan, like.demand.groups);
+  if (wishes.routes) like.demand.routed = random.any(kRouted);
+  const Pace pace = pace_of(plan, like.demand.groups, like.demand.routed);
   like.demand.weights = any_weights(random, std::isinf(pace.rate) ? 20 : pace.size);
   like.demand.flight = any_flight(random, plan, pace);
   const double weight = mean_of(like.demand.weights), factor = random.scaled(0.1, 10);
@@ -283,6 +303,7 @@ Plan one_plan(Random& random, const Wishes& wishes) {
   Plan plan;
   const bool grouped = wishes.groups || random.happens(0.25);
   plan.limits = any_limits(random, wishes, grouped);
+  if (wishes.routes) any_route(random, plan.limits, grouped);
   if (wishes.faults) plan.when_down = wishes.when_down ? *wishes.when_down : random.any(kModes);
   any_members(random, plan, wishes, grouped);
   any_distances(random, plan);

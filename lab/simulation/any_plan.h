@@ -26,6 +26,7 @@ struct Wishes {
   std::optional<WhenDown> when_down;
   bool groups = false;              ///< there are groups, with limits of their own
   bool comings_and_goings = false;  ///< processes join, and are told to end
+  bool routes = false;              ///< some requests are of a route, with limits of its own
 };
 
 Plan any_plan(Random& random, const Wishes& wishes);

@@ -23,6 +23,6 @@ void Beside::ask() {
   asks_ = !limiter_->ask(loop_.now(), {}, booking);
 }
 
-void Beside::answer(std::string_view, const flow::Booking&) { asks_ = false; }
+void Beside::answer(flow::LaneKey, const flow::Booking&) { asks_ = false; }
 
 }  // namespace penstock::simulation

@@ -22,9 +22,9 @@ class Beside final : flow::LimiterEvents {
   Beside& operator=(const Beside&) = delete;
 
  private:
-  void answer(std::string_view group, const flow::Booking& booking) override;
-  void retry(flow::Booking::Scope, std::string_view) override {}
-  void cut(flow::Booking::Scope, std::string_view, std::size_t) override {}
+  void answer(flow::LaneKey lane, const flow::Booking& booking) override;
+  void retry(flow::Booking::Scope, flow::LaneKey) override {}
+  void cut(flow::Booking::Scope, flow::LaneKey, std::size_t) override {}
   void ask();
 
   loop::Loop& loop_;

@@ -26,7 +26,8 @@ double saturated(const Reading& reading, const std::vector<Span>& wanting) {
 double calls_allowed(const Reading& reading, const std::vector<Span>& wanting) {
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   if (reading.has(LimitKind::semaphore)) return 2;
-  if (reading.has_group_limits()) return 4;  // groups that are held by their own limits call for each request
+  // Groups and routes that are held by their own limits call for each request.
+  if (reading.has_group_limits() || reading.has_routes()) return 4;
   if (reading.mixed_weights()) return 2;
   if (!reading.all_shared())
     return 1.2;  // what each process keeps alone is looked at before each call, for one request
@@ -164,6 +165,7 @@ void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgemen
   if (reading.has_group_limits()) {
     for (const Member& member : reading.plan().members) lanes += member.demand.groups;
   }
+  if (reading.has_routes()) lanes = 2 * lanes + 2 * static_cast<double>(reading.plan().members.size());
   const double allowed = calls_of_returns(reading, fault, back->at) * processes + lanes +
                          std::max(passes * most_calls_allowed(reading), for_served);
   if (static_cast<double>(calls) <= allowed + 1e-6) return;

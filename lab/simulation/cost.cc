@@ -91,6 +91,7 @@ Cost cost_of(const Plan& plan) {
   Cost cost;
   double units = kInfinite, flying = kInfinite, unlimited = 0, weight = kInfinite, flight = kInfinite;
   for (const LimitConfig& limit : plan.limits) {
+    if (!limit.route.empty()) continue;  // it bounds only some of the requests
     const double passes = std::visit(Passes{seconds(plan.length)}, limit.kind) * times_kept(plan, limit);
     units = std::min(units, passes);
     if (const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind)) {

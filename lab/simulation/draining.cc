@@ -62,6 +62,7 @@ void serve_groups(const Reading& reading, std::vector<Job>& jobs, double rate) {
 }  // namespace
 
 void judge_draining(const Reading& reading, Judgement& judgement) {
+  if (reading.has_routes()) return;
   // Where permits or slots hold requests, flights decide, which this server does not know.
   if (!reading.all_shared() || reading.has(LimitKind::semaphore) || reading.plan().limits.empty()) return;
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream), own = reading.rate_limits(LimitConfig::Per::group);

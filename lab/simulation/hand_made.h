@@ -19,6 +19,7 @@ inline constexpr std::int64_t kSunday = 1'748'736'000'000'000;
 struct One {
   Time arrived = 0, departed = 0, flight = 0;
   int member = 0, group = -1, weight = 1;
+  bool routed = false;
 };
 
 class HandMade {
@@ -35,6 +36,7 @@ class HandMade {
   Request& add(const One& one) {
     journal.requests.push_back({.member = one.member,
                                 .group = one.group,
+                                .routed = one.routed,
                                 .weight = one.weight,
                                 .arrived = one.arrived,
                                 .departed = one.departed,
@@ -96,6 +98,10 @@ inline LimitConfig window(int reservoir, Time interval) {
 }
 inline LimitConfig semaphore(int capacity, Time lease = 30 * kSecond) {
   return {.kind = SemaphoreConfig{.capacity = capacity, .lease = Duration(lease)}};
+}
+inline LimitConfig of_the_route(LimitConfig limit) {
+  limit.route = kRoute;
+  return limit;
 }
 inline LimitConfig each_group(LimitConfig limit) {
   limit.per = LimitConfig::Per::group;

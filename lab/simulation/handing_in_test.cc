@@ -60,7 +60,7 @@ class HandingIn : public OneOffice {
   }
 
   void note(const flow::Booking& booking) { departed_ += static_cast<int>(booking.departures.size()); }
-  void answer(std::string_view, const flow::Booking& booking) override { note(booking); }
+  void answer(flow::LaneKey, const flow::Booking& booking) override { note(booking); }
 
   std::unique_ptr<flow::Limiter> limiter_;
   int departed_ = 0;

@@ -19,6 +19,7 @@ struct Request {
   enum class End : std::uint8_t { none, served, refused, left, cut, killed };
   int member = 0;
   int group = -1;
+  bool routed = false;  ///< its route is kRoute
   int weight = 1;
   Time arrived = 0;
   Time departed = kNotYet;  ///< took off for the upstream

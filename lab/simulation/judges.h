@@ -38,10 +38,13 @@ inline constexpr std::size_t kMostVerdicts = 10;
 /// All judges, one after the other.
 Judgement judge(const Plan& plan, const Journal& journal);
 
-/// No limit is exceeded, over any stretch of time: the lines "Keeps" of docs/limits.md, for the whole upstream or each
-/// group, and for each process where a limit is not shared. Times may be off by what two processes can differ about
-/// Redis' clock. A fault allows more only as far as the table in allowances.cc says. Without faults, a tokenBucket and
-/// a counter are also held to their steps from the first departure on.
+// Where some limits are of a route, use, room, shares, draining, parts and told waits are not judged: these do not know
+// when a request of the route could have left. All others are.
+
+/// No limit is exceeded, over any stretch of time: the lines "Keeps" of docs/limits.md, for the whole upstream, a route
+/// or each group, and for each process where a limit is not shared. Times may be off by what two processes can differ
+/// about Redis' clock. A fault allows more only as far as the table in allowances.cc says. Without faults, a
+/// tokenBucket and a counter are also held to their steps from the first departure on.
 void judge_keeps(const Reading& reading, Judgement& judgement);
 
 /// What the limits allow is used. In a stretch without faults in which some process had a request waiting at every
@@ -57,8 +60,8 @@ void judge_room(const Reading& reading, Judgement& judgement);
 /// grant. Where all limits are semaphores, permits times time are compared.
 void judge_shares(const Reading& reading, Judgement& judgement);
 
-/// First come, first served in each lane of each process. Each request has one outcome, and none waits beyond its
-/// deadline.
+/// First come, first served in each lane of each process, be it of a group, of the route, or of both. Each request has
+/// one outcome, and none waits beyond its deadline.
 void judge_order(const Reading& reading, Judgement& judgement);
 
 /// A queue drains. A server of 99 % of the limit's rate is given the same requests; each request is gone once that

@@ -267,6 +267,8 @@ struct Whose {
   auto operator<=>(const Whose&) const = default;
 };
 
+bool counts_in(const LimitConfig& limit, const Request& request) { return !of_route(limit) || request.routed; }
+
 /// The limit that a request meets: of its group, of its process, or the one of all.
 Whose whose_limit(const LimitConfig& limit, const Request& request) {
   return {limit.shared ? -1 : request.member, of_group(limit) ? request.group : -1};
@@ -277,7 +279,7 @@ Whose whose_limit(const LimitConfig& limit, const Request& request) {
 std::map<Whose, Time> first_gone(const Reading& reading, const LimitConfig& limit) {
   std::map<Whose, Time> arrived;
   for (const Request& request : reading.journal().requests) {
-    if (request.departed != kNotYet || request.ended <= request.arrived) continue;
+    if (request.departed != kNotYet || request.ended <= request.arrived || !counts_in(limit, request)) continue;
     Time& first = arrived.try_emplace(whose_limit(limit, request), request.arrived).first->second;
     first = std::min(first, request.arrived);
   }
@@ -293,18 +295,19 @@ Time late_for(const Reading& reading) {
 
 std::string named(const LimitConfig& limit, const Whose& whose) {
   std::string name = called(limit);
+  if (of_route(limit)) name += " of the route";
   if (of_group(limit)) name += said(" of group %d", whose.group);
   if (!limit.shared) name += said(" of process %d", whose.member);
   return name;
 }
 
-/// When each process had last heard of a limit before Redis was gone: with each call, or, of a group's limit, with each
-/// call for that group, of which a departure with Redis tells.
+/// When each process had last heard of a limit before Redis was gone: with each call, or, of a limit of a group or a
+/// route, with each call for that, of which a departure with Redis tells.
 std::vector<Time> last_heard(const Reading& reading, const std::vector<Left>& left, const LimitConfig& limit,
                              Time gone) {
   const Time ahead = kind_of(limit) == LimitKind::pacer ? flow::kHorizon : 0;
   std::vector<Time> heard(reading.plan().members.size(), 0);
-  if (of_group(limit)) {
+  if (of_group(limit) || of_route(limit)) {
     const Time booked = flow::kHorizon + reading.plan().redis_timeout.count();
     for (const Left& one : left) {
       const Request& request = reading.journal().requests[one.id];
@@ -351,7 +354,7 @@ void judge_keeps(const Reading& reading, Judgement& judgement) {
     std::map<Whose, std::vector<Left>> parts;
     for (const Left& one : reading.left()) {
       const Request& request = reading.journal().requests[one.id];
-      if (!counts_flights(limit) && of_faults.anything_at(one.at)) continue;
+      if (!counts_in(limit, request) || (!counts_flights(limit) && of_faults.anything_at(one.at))) continue;
       parts[whose_limit(limit, request)].push_back(one);
     }
     const auto gone = first_gone(reading, limit);

@@ -41,17 +41,17 @@ class KeptHere : public OneOffice {
     machine_.happen([&] {
       for (const auto& group : groups) {
         flow::Booking booking;
-        if (limiter_->ask(asked_, {.group = group, .weight = weight}, booking)) answer(group, booking);
+        if (limiter_->ask(asked_, {.group = group, .weight = weight}, booking)) answer(flow::LaneKey(group), booking);
       }
     });
   }
-  void answer(std::string_view group, const flow::Booking& booking) override {
-    answers_[std::string(group)] = booking;
+  void answer(flow::LaneKey lane, const flow::Booking& booking) override {
+    answers_[std::string(lane.group)] = booking;
     freed_.insert(freed_.end(), booking.freed.begin(), booking.freed.end());
     for (const auto& departure : booking.departures) booked_.push_back(departure.at - asked_);
   }
 
-  void retry(flow::Booking::Scope, std::string_view) override { ++retried_; }
+  void retry(flow::Booking::Scope, flow::LaneKey) override { ++retried_; }
 
   std::unique_ptr<flow::Limiter> limiter_;
   Time asked_ = 0;

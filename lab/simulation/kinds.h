@@ -16,6 +16,7 @@ enum class LimitKind : std::size_t { pacer, window, sliding_window, token_bucket
 inline LimitKind kind_of(const LimitConfig& limit) { return static_cast<LimitKind>(limit.kind.index()); }
 inline bool counts_flights(const LimitConfig& limit) { return kind_of(limit) == LimitKind::semaphore; }
 inline bool of_group(const LimitConfig& limit) { return limit.per == LimitConfig::Per::group; }
+inline bool of_route(const LimitConfig& limit) { return !limit.route.empty(); }
 
 /// Units a second in the long run; infinite for a semaphore.
 double rate_of(const LimitConfig& limit);

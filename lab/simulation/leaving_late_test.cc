@@ -47,7 +47,7 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
       if (limiter_->ask(machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
     });
   }
-  void answer(std::string_view, const flow::Booking& booking) override {
+  void answer(flow::LaneKey, const flow::Booking& booking) override {
     for (const flow::Departure& departure : booking.departures) {
       ++in_redis_[departure.in_redis / kWindow];
       ++in_memory_[departure.in_memory / kWindow];

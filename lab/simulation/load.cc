@@ -54,6 +54,7 @@ void Load::ask() {
   if (!asking()) return;
   const std::uint64_t id = journal_.requests.size();
   Request request{.member = member_, .group = any_group(), .arrived = world_.now()};
+  if (demand_.routed > 0) request.routed = random_.happens(demand_.routed);
   if (!demand_.weights.empty()) request.weight = random_.any(demand_.weights);
   journal_.requests.push_back(request);
   wants_.arrive(id);

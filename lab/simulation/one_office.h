@@ -34,9 +34,9 @@ class OneOffice : public testing::Test, protected flow::LimiterEvents {
 
   void run_for(Time time) { world_.run_until(world_.now() + time); }
 
-  void answer(std::string_view, const flow::Booking&) override {}
-  void retry(flow::Booking::Scope, std::string_view) override {}
-  void cut(flow::Booking::Scope, std::string_view, std::size_t) override {}
+  void answer(flow::LaneKey, const flow::Booking&) override {}
+  void retry(flow::Booking::Scope, flow::LaneKey) override {}
+  void cut(flow::Booking::Scope, flow::LaneKey, std::size_t) override {}
 
   World world_;
   RedisServer server_{[this] { return kToday + world_.now(); }, "id"};

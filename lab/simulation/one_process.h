@@ -74,7 +74,7 @@ class OneProcess {
     const int weight = demand.weights.empty() ? 1 : random_.any(demand.weights);
     const std::string name = group < 0 ? "" : std::to_string(group);
     journal_.requests.push_back({.group = group, .weight = weight, .arrived = now_});
-    journal_.requests.back().told = upstream_.retry_after(now_, name, weight);
+    journal_.requests.back().told = upstream_.retry_after(now_, flow::LaneKey(name), weight);
     tickets_.emplace_back();
     repeats_.push_back(again);
     tickets_[id] = upstream_.arrive(now_, {.id = id, .weight = weight, .group = name}, commands_);

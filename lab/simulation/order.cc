@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "simulation/reading.h"
@@ -79,21 +80,23 @@ void judge_order(const Reading& reading, Judgement& judgement) {
   const Journal& journal = reading.journal();
   for (std::size_t id = 0; id < journal.requests.size(); ++id) judge_outcome(reading, id, judgement);
   judge_departures(reading, judgement);
-  std::map<std::pair<int, int>, std::pair<Time, std::uint64_t>> newest;  // the newest request that left, for each lane
+  using Lane = std::tuple<int, int, bool>;
+  std::map<Lane, std::pair<Time, std::uint64_t>> newest;  // the newest request that left
   for (const std::uint64_t id : journal.departures) {
     if (id >= journal.requests.size()) continue;
     const Request& request = journal.requests[id];
     const std::pair<Time, std::uint64_t> place{request.arrived, id};
-    const auto [lane, first] = newest.try_emplace({request.member, request.group}, place);
+    const auto [lane, first] = newest.try_emplace(Lane{request.member, request.group, request.routed}, place);
     if (first || place > lane->second) {
       lane->second = place;
       continue;
     }
-    breaks(judgement, "order",
-           said("request %llu of process %d, group %d, left at %s after %llu, which had come later",
-                static_cast<unsigned long long>(id), request.member, request.group, moment(request.departed).c_str(),
-                static_cast<unsigned long long>(lane->second.second)),
-           1);
+    breaks(
+        judgement, "order",
+        said("request %llu of process %d, group %d%s, left at %s after %llu, which had come later",
+             static_cast<unsigned long long>(id), request.member, request.group, request.routed ? ", of the route" : "",
+             moment(request.departed).c_str(), static_cast<unsigned long long>(lane->second.second)),
+        1);
   }
 }
 

@@ -81,6 +81,7 @@ void judge_outage(const Reading& reading, const Fault& fault, double use, Judgem
 }  // namespace
 
 void judge_parts(const Reading& reading, Judgement& judgement) {
+  if (reading.has_routes()) return;
   const Plan& plan = reading.plan();
   const auto use = least_use_without_redis(plan.when_down);
   if (!use || *use == 0 || plan.limits.size() != 1) return;

@@ -94,7 +94,7 @@ struct Parameters {
 
 std::string text_of(const LimitConfig& limit) {
   return std::string(limit_key(limit.kind)) + ": { " + std::visit(Parameters{}, limit.kind) +
-         (limit.name.empty() ? "" : ", name: " + limit.name) +
+         (limit.name.empty() ? "" : ", name: " + limit.name) + (limit.route.empty() ? "" : ", of the route") +
          (limit.per == LimitConfig::Per::group ? ", per: group" : "") + (limit.shared ? "" : ", shared: false") +
          (limit.mode == LimitConfig::Mode::refuse ? ", mode: refuse" : "") + " }";
 }
@@ -119,6 +119,7 @@ std::string text_of(const Demand& demand) {
   if (demand.groups > 0) {
     say(std::to_string(demand.groups) + " groups" + (demand.zipf > 0 ? " by Zipf " + number(demand.zipf) : ""));
   }
+  if (demand.routed > 0) say(number(demand.routed * 100) + " % of the route");
   if (!demand.weights.empty()) say("weights " + weights_of(demand));
   say("flights " + duration(demand.flight) + (demand.flight_varies ? " in the mean" : ""));
   if (demand.leaves > 0) say(number(demand.leaves * 100) + " % give up after " + duration(demand.leaves_after));

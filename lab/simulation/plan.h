@@ -34,6 +34,7 @@ struct Demand {
   Time until = 0;               ///< none comes from then on; 0: the end of the run
   int groups = 0;               ///< 0: requests have no group
   double zipf = 0;              ///< the n-th group has 1/n^zipf of the requests
+  double routed = 0;            ///< fraction of the requests that are of the route kRoute
   std::vector<int> weights;     ///< of a request, each equally likely; empty: 1
   Time flight = kMillisecond;   ///< the mean duration
   bool flight_varies = false;   ///< exponentially
@@ -45,6 +46,9 @@ struct Demand {
 
 /// How long a connection and its TLS take, at least and at most.
 inline constexpr Time kOpening[] = {60 * kMillisecond, 300 * kMillisecond};
+
+/// The route of some requests, where the plan has limits of it.
+inline constexpr std::string_view kRoute = "search";
 
 struct Member {
   Time joins = 0;

@@ -38,9 +38,6 @@ using Name = std::pair<std::string, std::string>;
 const std::map<Name, std::vector<Rule>> kPublished{
     {{"github", "token"}, {{900, kMinute}, {5000, kHour, false, Counted::from_the_first}}},
     {{"github", "anonymous"}, {{60, kHour, false, Counted::from_the_first}}},
-    {{"github-search", "token"}, {{30, kMinute}}},
-    {{"github-search", "anonymous"}, {{10, kMinute}}},
-    {{"github-code-search", "token"}, {{10, kMinute}}},
     {{"gitlab", "token"}, {{2000, kMinute}}},
     {{"gitlab", "anonymous"}, {{500, kMinute}}},
     {{"discord", "bot"}, {{50, kSecond}}},

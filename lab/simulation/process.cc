@@ -114,9 +114,10 @@ void Process::note_standing() {
   journal_.standings.push_back({world_.now(), member_, hub_.up(), said_degraded_});
 }
 
-std::string Process::group_of(std::uint64_t id) const {
-  const int group = journal_.requests[id].group;
-  return group < 0 ? std::string() : "g" + std::to_string(group);
+flow::LaneName Process::lane_of(std::uint64_t id) const {
+  const Request& request = journal_.requests[id];
+  const std::string group = request.group < 0 ? std::string() : "g" + std::to_string(request.group);
+  return flow::LaneName(flow::LaneKey(group, request.routed ? kRoute : std::string_view()));
 }
 
 // ---- what happens ---------------------------------------------------------------------------------------------------
@@ -132,10 +133,10 @@ void Process::move(Call call) {
 void Process::arrive(std::uint64_t id) {
   machine_.happen([this, id] {
     Request& request = journal_.requests[id];
-    const std::string group = group_of(id);
+    const flow::LaneName lane = lane_of(id);
     const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
-    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, group, request.weight);
-    flow::Arrival arrival{.id = id, .weight = request.weight, .group = group};
+    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, request.weight);
+    flow::Arrival arrival{.id = id, .weight = request.weight, .group = lane.group, .route = lane.route};
     if (max_wait > 0) arrival.max_wait = max_wait;
     move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
       tickets_[id] = scheduler.arrive(at, arrival, into);
@@ -168,7 +169,7 @@ void Process::land(std::uint64_t id) {
 void Process::turned_away(std::uint64_t id) {
   machine_.happen([this, id] {
     const auto found = departures_.find(id);
-    if (found != departures_.end()) limiter_->refused(machine_.now(), group_of(id), found->second);
+    if (found != departures_.end()) limiter_->refused(machine_.now(), lane_of(id), found->second);
   });
 }
 
@@ -179,11 +180,11 @@ bool Process::sends_back(std::uint64_t id) {
   machine_.happen([this, id, &request, &back] {
     const auto found = tickets_.find(id);
     if (found == tickets_.end()) return;
-    const std::string group = group_of(id);
+    const flow::LaneName lane = lane_of(id);
     const Time now = machine_.now();
     if (plan_.refusing->pause > 0) {
-      const Time until = heart_.pause(now, group, plan_.refusing->pause, repeats_.longest_pause(), found->second);
-      limiter_->pause(now, group, until);
+      const Time until = heart_.pause(now, lane.group, plan_.refusing->pause, repeats_.longest_pause(), found->second);
+      limiter_->pause(now, lane.group, until);
     }
     const Time deadline = now + request.arrived + of(plan_, member_).settings.max_wait - world_.now();
     back = repeats_.judge(now, machine_.wall(), request.attempts, deadline);
@@ -192,7 +193,7 @@ bool Process::sends_back(std::uint64_t id) {
     departures_.erase(id);
     std::erase(flying_, id);
     move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
-      scheduler.send_back(at, found->second, deadline, group, into);
+      scheduler.send_back(at, found->second, deadline, lane.group, into);
     });
   });
   return back;
@@ -205,14 +206,14 @@ void Process::told(std::uint64_t id, const QuotaWord& word) {
     const auto ticket = tickets_.find(id);
     if (found == departures_.end() || ticket == tickets_.end()) return;
     const Time now = machine_.now();
-    const std::string group = group_of(id);
+    const flow::LaneName lane = lane_of(id);
     const auto windows = [](const LimitConfig& limit) {
       return std::holds_alternative<WindowConfig>(limit.kind) ||
              std::holds_alternative<SlidingWindowConfig>(limit.kind);
     };
     const auto limit = std::ranges::find_if(plan_.limits, windows) - plan_.limits.begin();
     if (plan_.quota.learned) {
-      limiter_->learned(now, group, found->second,
+      limiter_->learned(now, lane, found->second,
                         {static_cast<flow::LimitIndex>(limit), plan_.quota.units - word.remaining, now + word.resets});
     }
     if (word.remaining == 0 && word.resets > 0) {
@@ -222,7 +223,7 @@ void Process::told(std::uint64_t id, const QuotaWord& word) {
     std::erase(flying_, id);
     leaving_.erase(id);
     move([&, ticket = ticket->second](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
-      scheduler.send_back(at, ticket, at + kHour, group, into);
+      scheduler.send_back(at, ticket, at + kHour, lane.group, into);
     });
   });
 }
@@ -231,7 +232,7 @@ void Process::leave(std::uint64_t id) {
   machine_.happen([this, id] {
     const auto found = leaving_.find(id);
     if (found == leaving_.end()) return;
-    found->second.taken.left(machine_.now(), *limiter_, found->second.group);
+    found->second.taken.left(machine_.now(), *limiter_, found->second.lane);
     leaving_.erase(found);
   });
 }
@@ -257,13 +258,12 @@ void Process::pause(Time lasts) {
   });
 }
 
-void Process::answer(std::string_view group, const flow::Booking& booking) {
-  move(
-      [&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.answer(now, group, booking, into); });
+void Process::answer(flow::LaneKey lane, const flow::Booking& booking) {
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.answer(now, lane, booking, into); });
 }
 
-void Process::retry(flow::Booking::Scope scope, std::string_view group) {
-  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.retry(now, scope, group, into); });
+void Process::retry(flow::Booking::Scope scope, flow::LaneKey lane) {
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.retry(now, scope, lane, into); });
 }
 
 void Process::heard(const flow::PauseNews& news) {
@@ -271,10 +271,15 @@ void Process::heard(const flow::PauseNews& news) {
 }
 
 /// Cuts the youngest requests first, as the proxy does.
-void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+void Process::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) {
+  const auto is_meant = [&](const flow::LaneName& its) {
+    if (scope == flow::Booking::Scope::upstream) return true;
+    if (scope == flow::Booking::Scope::route) return its.route == lane.route;
+    return its.group == lane.group && (lane.route.empty() || its.route == lane.route);
+  };
   std::vector<std::uint64_t> meant;
   for (auto id = flying_.rbegin(); id != flying_.rend() && meant.size() < count; ++id) {
-    if (scope == flow::Booking::Scope::upstream || group_of(*id) == group) meant.push_back(*id);
+    if (is_meant(lane_of(*id))) meant.push_back(*id);
   }
   for (const std::uint64_t id : meant) {
     outcomes_.cut(id);
@@ -290,8 +295,8 @@ void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   if (plan_.may_refuse()) departures_[id] = departure;
   if (journal_.requests[id].left == world_.now()) return;
   Leaving& one = leaving_[id];
-  one.group = group_of(id);
-  late_.take(one.taken, one.group, departure);
+  one.lane = lane_of(id);
+  late_.take(one.taken, one.lane, departure);
 }
 
 void Process::carry_out() {

@@ -76,10 +76,10 @@ class Process final : flow::LimiterEvents {
   const std::vector<std::uint64_t>& flying() const { return flying_; }
 
  private:
-  void answer(std::string_view group, const flow::Booking& booking) override;
-  void retry(flow::Booking::Scope scope, std::string_view group) override;
+  void answer(flow::LaneKey lane, const flow::Booking& booking) override;
+  void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
-  void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
+  void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
 
   void take_off(std::uint64_t id, const flow::Departure& departure);
   void landed(std::uint64_t id);
@@ -91,7 +91,7 @@ class Process final : flow::LimiterEvents {
   void note_standing();
   redis::HubWatch watch();
   std::unique_ptr<flow::Limiter> make_limiter();
-  std::string group_of(std::uint64_t id) const;
+  flow::LaneName lane_of(std::uint64_t id) const;
 
   World& world_;
   const Plan& plan_;
@@ -107,7 +107,7 @@ class Process final : flow::LimiterEvents {
   proxy::LateWatch late_;
   std::vector<std::unique_ptr<Beside>> beside_;
   struct Leaving {
-    std::string group;
+    flow::LaneName lane;
     proxy::TakenDeparture taken;
   };
   std::map<std::uint64_t, Leaving> leaving_;             // requests that took off and have no connection yet

@@ -119,6 +119,7 @@ bool Reading::has(LimitKind kind) const {
   return std::ranges::any_of(plan_.limits, [&](const LimitConfig& limit) { return kind_of(limit) == kind; });
 }
 bool Reading::has_group_limits() const { return std::ranges::any_of(plan_.limits, of_group); }
+bool Reading::has_routes() const { return std::ranges::any_of(plan_.limits, of_route); }
 bool Reading::has_refusing_limits() const {
   return std::ranges::any_of(plan_.limits, [](auto& limit) { return limit.mode == LimitConfig::Mode::refuse; });
 }
@@ -129,7 +130,7 @@ bool Reading::all_shared() const {
 std::vector<LimitConfig> Reading::rate_limits(LimitConfig::Per per) const {
   std::vector<LimitConfig> limits;
   for (const auto& limit : plan_.limits) {
-    if (limit.per == per && !counts_flights(limit)) limits.push_back(limit);
+    if (limit.per == per && !of_route(limit) && !counts_flights(limit)) limits.push_back(limit);
   }
   return limits;
 }

@@ -64,6 +64,7 @@ class Reading {
 
   bool has(LimitKind kind) const;
   bool has_group_limits() const;
+  bool has_routes() const;  ///< some limits are of a route
   bool has_refusing_limits() const;
   /// All limits are shared by all processes.
   bool all_shared() const;

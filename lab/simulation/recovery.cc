@@ -62,7 +62,7 @@ void judge_up(const Reading& reading, const Fault& fault, Time end, Judgement& j
 /// more for which a part would be kept.
 void judge_use_at_once(const Reading& reading, const Fault& fault, Time end, Judgement& judgement) {
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
-  if (wide.empty() || !reading.all_shared() || reading.has_refusing_limits()) return;
+  if (wide.empty() || !reading.all_shared() || reading.has_refusing_limits() || reading.has_routes()) return;
   if (loses_memory(fault.kind)) return;
   const Time begin = end + kBackWithin + 4 * reading.longest_trip();
   const Span stretch{begin, begin + telling_length(wide)};

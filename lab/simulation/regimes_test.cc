@@ -14,6 +14,7 @@
 
 #include "simulation/any_plan.h"
 #include "simulation/drawing.h"
+#include "simulation/kinds.h"
 
 namespace penstock::simulation {
 namespace {
@@ -30,6 +31,8 @@ Config config_of(const Plan& plan, const Member& member) {
   config.redis.front().processes = plan.processes;
   UpstreamConfig upstream{.name = "api", .match = {*parse_match("api.example")}};
   upstream.settings.limits = plan.limits;
+  if (std::ranges::any_of(plan.limits, of_route))
+    upstream.settings.routes.push_back({.name = std::string(kRoute), .match = {.path = "/search"}});
   if (plan.grouped()) upstream.settings.group = parse_group("header:X-Group").value();
   upstream.settings.max_concurrent = member.settings.max_concurrent;
   upstream.settings.queue.max_pending = member.settings.max_pending;
@@ -213,6 +216,22 @@ TEST(AnyRegimes, know_every_fault) {
   EXPECT_FALSE(kinds.contains(Fault::Kind::key_foreign)) << "that has tests of its own";
   EXPECT_FALSE(kinds.contains(Fault::Kind::elsewhere)) << "so a journal says it, and no plan";
   EXPECT_EQ(kinds.size(), static_cast<std::size_t>(kFaultKinds) - 2);
+}
+
+TEST(AnyRegimes, have_a_route_alone_beside_other_limits_and_beside_those_of_groups) {
+  int plans = 0, alone = 0, beside = 0, of_groups = 0, within = 0, unrouted = 0;
+  each_plan("any-routes", [&](const Plan& plan) {
+    const auto is = [&](auto which) { return std::ranges::any_of(plan.limits, which); };
+    ++plans;
+    EXPECT_TRUE(is(of_route)) << plan.text();
+    alone += plan.limits.size() == 1;
+    beside += is([](const LimitConfig& limit) { return !of_route(limit) && !of_group(limit); });
+    of_groups += is([](const LimitConfig& limit) { return !of_route(limit) && of_group(limit); });
+    within += is([](const LimitConfig& limit) { return of_route(limit) && of_group(limit); });
+    unrouted += std::ranges::any_of(plan.members, [](const Member& member) { return member.demand.routed < 1; });
+    EXPECT_GT(plan.members.front().demand.routed, 0);
+  });
+  for (const int some : {alone, beside, of_groups, within, unrouted}) EXPECT_GE(some, plans / 20);
 }
 
 TEST(Regimes, have_up_to_64_processes) {

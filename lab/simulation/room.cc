@@ -23,6 +23,7 @@ bool held_at_end(const Reading& reading, const Request& request) {
 }  // namespace
 
 void judge_room(const Reading& reading, Judgement& judgement) {
+  if (reading.has_routes()) return;
   const Plan& plan = reading.plan();
   const auto* window = plan.limits.size() == 1 ? std::get_if<WindowConfig>(&plan.limits[0].kind) : nullptr;
   if (!window || window->spread || of_group(plan.limits[0]) || !reading.all_shared()) return;

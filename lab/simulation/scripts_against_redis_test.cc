@@ -28,6 +28,11 @@ using redis::ScriptCall;
 using redis::Script;
 using enum redis::Script;
 
+LimitConfig of_route(LimitConfig limit) {
+  limit.name += "-of-route", limit.route = "GET /search X-Tier";
+  return limit;
+}
+
 LimitConfig limit(LimitConfig::Kind kind, bool of_group = false, bool refuses = false) {
   LimitConfig config{.kind = kind, .name = std::string(limit_key(kind)) + (of_group ? "-of-group" : "")};
   if (of_group) config.per = LimitConfig::Per::group;
@@ -54,7 +59,11 @@ std::vector<std::vector<LimitConfig>> limits_to_try() {
            limit(SemaphoreConfig{.capacity = 2, .lease = seconds(2)}, true),
            limit(CounterConfig{.max = 4, .period = seconds(1)}, true)},
           {limit(PacerConfig{.qps = 20}, false, true),
-           limit(WindowConfig{.reservoir = 5, .interval = seconds(2), .spread = true}, true)}};
+           limit(WindowConfig{.reservoir = 5, .interval = seconds(2), .spread = true}, true)},
+          {of_route(paced), of_route(counter)},
+          {bucket, semaphore, of_route(sliding), of_route(limit(SemaphoreConfig{.capacity = 2, .lease = seconds(3)}))},
+          {paced, limit(PacerConfig{.qps = 5}, true), of_route(counter), of_route(windowed),
+           of_route(limit(CounterConfig{.max = 4, .period = seconds(1)}, true))}};
 }
 
 /// The limits of a process that has read another configuration.
@@ -114,6 +123,11 @@ class Fleet {
   }
 
   std::string group() { return below(3) == 0 ? "" : "g" + std::to_string(below(2)); }
+  /// Of a call that has only views; the group's name stands for its hash.
+  flow::LaneKey lane() {
+    constexpr std::string_view kRoutes[] = {"", "GET /search X-Tier", "a route without limits"};
+    return flow::LaneKey(keep(group()), kRoutes[below(std::size(kRoutes))]);
+  }
   /// Keeps the word for a call that has only views of its words.
   const std::string& keep(std::string word) { return kept_.emplace_back(std::move(word)); }
   const std::string& generation(const Process& process) {
@@ -165,17 +179,19 @@ void Fleet::spell_book(Process& process, ScriptCall& call) {
   std::string server = below(3) == 0 ? "" : "@server-" + std::to_string(below(40) == 0);
   if (below(10) == 0) server += (server.empty() ? "@@" : "@") + std::to_string(script_now() - 100'000);
   const std::string& fresh = keep(process.who + std::to_string(++process.asks) + server);
-  const std::string hash = group();
+  const flow::LaneKey from = lane();
   std::vector<std::string> permits;
   for (const auto& config : limits_) {
-    const bool counts = config.per != LimitConfig::Per::group || !hash.empty();
-    if (counts && std::holds_alternative<SemaphoreConfig>(config.kind)) permits.push_back(told());
+    const bool counts = config.per != LimitConfig::Per::group || !from.group.empty();
+    if (counts && governs(config, from.route) && std::holds_alternative<SemaphoreConfig>(config.kind))
+      permits.push_back(told());
   }
   process.script_args.book(call, {.generation = generation(process),
                                   .fresh_generation = fresh,
                                   .alive = static_cast<int>(below(4)),
                                   .touch = below(3) == 0,
-                                  .group = hash,
+                                  .group = from.group,
+                                  .route = from.route,
                                   .count = below(8),
                                   .weight = below(10) == 0 ? 0 : static_cast<int>(1 + below(3)),
                                   .permits = permits});
@@ -207,31 +223,31 @@ void Fleet::spell_hand_in(const Process& process, ScriptCall& call) {
 /// Makes the script args. False: there is nothing to call.
 bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const std::string& known = generation(process);
-  const std::string& hash = keep(group());
+  const flow::LaneKey from = lane();
   const auto at = process.departures.empty() ? script_now() : process.departures.back();
   switch (which) {
     case book: spell_book(process, call); return true;
-    case give_back: process.script_args.give_back(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
+    case give_back: process.script_args.give_back(call, known, from, at, static_cast<int>(1 + below(2))); return true;
     case report_late: {
       const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
-      process.script_args.report_late(call, known, hash, std::span(moves).first(1 + below(2)));
+      process.script_args.report_late(call, known, from, std::span(moves).first(1 + below(2)));
       return true;
     }
     case cancel_wait: {
-      const bool of_group = !hash.empty() && below(2) == 0;
-      process.script_args.cancel_wait(call, known, hash,
-                                      of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
+      const bool narrow = below(2) == 0;
+      const std::string& line = keep(std::string(process.script_args.lines_of(from).line));
+      process.script_args.cancel_wait(call, known, narrow ? std::string_view(line) : std::string_view());
       return true;
     }
-    case pause: process.script_args.pause(call, hash, static_cast<std::int64_t>(below(300'000))); return true;
+    case pause: process.script_args.pause(call, from.group, static_cast<std::int64_t>(below(300'000))); return true;
     case replay: spell_hand_in(process, call); return true;
     default: break;
   }
   const auto limit = some_limit();
   const auto& config = limits_[static_cast<std::size_t>(limit)];
-  const auto its_group = config.per == LimitConfig::Per::group ? (hash.empty() ? "g1" : hash) : "";
+  const auto its_group = config.per == LimitConfig::Per::group ? (from.group.empty() ? "g1" : from.group) : "";
   if (which == reset && std::holds_alternative<CounterConfig>(config.kind)) {
-    process.script_args.reset(call, known, its_group, limit);
+    process.script_args.reset(call, known, flow::LaneKey(its_group, config.route), limit);
     return true;
   }
   if (which == permits && std::holds_alternative<SemaphoreConfig>(config.kind)) {
@@ -274,7 +290,7 @@ TEST_P(ScriptsAlike, answer_and_write_the_same) {
     if (fleet.below(15) == 0) trouble(pair, fleet);
     if (i % 40 == 39) pair.compare_keys();
   }
-  EXPECT_GT(pair.model().calls(), 400U);
+  EXPECT_GT(pair.model().calls(), 350U) << "of 400 or so: some calls are about a limit that there is not";
   pair.compare_keys();
 }
 INSTANTIATE_TEST_SUITE_P(Limits, ScriptsAlike, testing::Range<std::size_t>(0, 2 * limits_to_try().size()));

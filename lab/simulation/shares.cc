@@ -106,6 +106,7 @@ void judge_stretch(const Reading& reading, const Stretch& stretch, bool permits,
 }  // namespace
 
 void judge_shares(const Reading& reading, Judgement& judgement) {
+  if (reading.has_routes()) return;
   if (!reading.all_shared() || reading.has_refusing_limits() || reading.plan().members.size() < 2) return;
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   const bool permits = wide.empty() && !reading.has_group_limits() && reading.has(LimitKind::semaphore);

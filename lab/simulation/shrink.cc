@@ -89,6 +89,9 @@ void fewer_things(Steps& steps, const Plan& plan) {
   each_part(plan.faults.size(), [&](std::size_t first, std::size_t last) {
     steps.add([=](Plan& next) { remove(next.faults, first, last); });
   });
+  steps.add([](Plan& next) {
+    for (LimitConfig& limit : next.limits) limit.route.clear();
+  });
   if (plan.limits.size() < 2) return;
   each_part(plan.limits.size(), [&](std::size_t first, std::size_t last) {
     steps.add([=](Plan& next) { remove(next.limits, first, last); });
@@ -105,6 +108,7 @@ void shorter(Steps& steps, const Plan& plan) {
 void less_demand(Steps& steps) {
   steps.each_demand([](Demand& demand) { demand.groups = 0; });
   steps.each_demand([](Demand& demand) { demand.groups = (demand.groups + 1) / 2; });
+  steps.each_demand([](Demand& demand) { demand.routed = 0; });
   steps.each_demand([](Demand& demand) { demand.weights.clear(); });
   steps.each_demand([](Demand& demand) { demand.clients = (demand.clients + 1) / 2; });
   steps.each_demand([](Demand& demand) { demand.spike /= 2; });

@@ -36,7 +36,7 @@ class Starting : public OneOffice {
       asking_ = true;
       if (limiter->ask(stage_.machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
     }
-    void answer(std::string_view, const flow::Booking& booking) override {
+    void answer(flow::LaneKey, const flow::Booking& booking) override {
       asking_ = false;
       if (!booking.departures.empty()) {
         departure = booking.departures.front();
@@ -44,10 +44,10 @@ class Starting : public OneOffice {
         stage_.world_.at(stage_.machine_.in_world(booking.ask_again), [this] { ask(); });
       }
     }
-    void retry(flow::Booking::Scope, std::string_view) override {
+    void retry(flow::Booking::Scope, flow::LaneKey) override {
       stage_.world_.at(stage_.world_.now(), [this] { ask(); });
     }
-    void cut(flow::Booking::Scope, std::string_view, std::size_t) override {}
+    void cut(flow::Booking::Scope, flow::LaneKey, std::size_t) override {}
 
     Starting& stage_;
     std::unique_ptr<flow::Limiter> limiter;

@@ -157,6 +157,7 @@ void judge_refusals(const Reading& reading, Judgement& judgement) {
 }  // namespace
 
 void judge_told(const Reading& reading, Judgement& judgement) {
+  if (reading.has_routes()) return;
   if (somebody_gives_up(reading)) return;
   // When permits come back is not known.
   if (!reading.has(LimitKind::semaphore) && !reading.has_group_limits()) judge_waits_told(reading, judgement);

@@ -263,6 +263,7 @@ std::vector<Span> somebody_wants(const Reading& reading, Time least) {
 }
 
 void judge_use(const Reading& reading, Judgement& judgement) {
+  if (reading.has_routes()) return;
   if (!reading.all_shared() || reading.has_refusing_limits() || reading.plan().limits.empty()) return;
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream), own = reading.rate_limits(LimitConfig::Per::group);
   if (!wide.empty()) {

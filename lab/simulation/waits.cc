@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,10 +15,10 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Units that waited when each request arrived, itself included: in its process, in its lane, and in its group across
-/// all processes.
+/// Units that waited when each request arrived, itself included: in its process, in its lane, in its group across all
+/// processes, and likewise of the route, if it is of that.
 struct Ahead {
-  double process = 0, lane = 0, group = 0;
+  double process = 0, lane = 0, group = 0, route = 0;
 };
 
 std::vector<Ahead> ahead_of_each(const Reading& reading) {
@@ -37,27 +38,37 @@ std::vector<Ahead> ahead_of_each(const Reading& reading) {
   std::ranges::stable_sort(steps, {}, &Step::at);
   std::vector<Ahead> ahead(requests.size());
   std::map<int, double> processes, groups;
-  std::map<std::pair<int, int>, double> lanes;
+  std::map<std::tuple<int, int, bool>, double> lanes;
+  double of_route = 0;
   for (const Step& step : steps) {
     const Request& request = requests[step.id];
     double& process = processes[request.member] += step.units;
     double& group = groups[request.group] += step.units;
-    double& lane = lanes[{request.member, request.group}] += step.units;
-    if (step.units > 0) ahead[step.id] = {process, lane, group};
+    double& lane = lanes[{request.member, request.group, request.routed}] += step.units;
+    if (request.routed) of_route += step.units;
+    if (step.units > 0) ahead[step.id] = {process, lane, group, request.routed ? of_route : 0};
   }
   return ahead;
 }
 
 /// The most lanes of any process; the lanes of a process take turns.
 double most_lanes(const Reading& reading) {
-  std::map<int, std::set<int>> groups;
+  std::map<int, std::set<std::pair<int, bool>>> lanes;
   std::size_t most = 1;
   for (const Request& request : reading.journal().requests) {
-    auto& own = groups[request.member];
-    own.insert(request.group);
+    auto& own = lanes[request.member];
+    own.insert({request.group, request.routed});
     most = std::max(most, own.size());
   }
   return static_cast<double>(most);
+}
+
+std::vector<LimitConfig> limits_of_route(const Plan& plan, LimitConfig::Per per) {
+  std::vector<LimitConfig> limits;
+  for (const LimitConfig& limit : plan.limits) {
+    if (of_route(limit) && limit.per == per) limits.push_back(limit);
+  }
+  return limits;
 }
 
 }  // namespace
@@ -68,9 +79,13 @@ void judge_waits(const Reading& reading, Judgement& judgement) {
   const auto processes = static_cast<double>(reading.plan().members.size());
   const double wide = slowest_rate(reading.rate_limits(LimitConfig::Per::upstream));
   const double own = slowest_rate(reading.rate_limits(LimitConfig::Per::group));
+  const double of_route = slowest_rate(limits_of_route(reading.plan(), LimitConfig::Per::upstream));
+  const double of_both = slowest_rate(limits_of_route(reading.plan(), LimitConfig::Per::group));
   const double one_grant = grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size());
-  const double rounds = 2 * processes * one_grant / std::min(wide, own);
+  const double rounds = 2 * processes * one_grant / std::min({wide, own, of_route, of_both});
   const double lanes = most_lanes(reading);
+  // Where groups have limits of their own, too, no line shares out the route's: lanes of all processes take turns.
+  const double shared_route = reading.has_group_limits() ? lanes * processes : 1;
   const auto ahead = ahead_of_each(reading);
   const auto& requests = reading.journal().requests;
   for (std::size_t id = 0; id < requests.size(); ++id) {
@@ -79,7 +94,9 @@ void judge_waits(const Reading& reading, Judgement& judgement) {
     if (request.departed == kNotYet && !waits_still) continue;
     const Time gone = waits_still ? reading.journal().ended : request.departed;
     const double before = std::max(ahead[id].process, ahead[id].lane * lanes);
-    const double fair = before * processes / wide + ahead[id].group / own;
+    const double of_its_route =
+        request.routed ? ahead[id].group / of_both + shared_route * ahead[id].route / of_route : 0;
+    const double fair = before * processes / wide + ahead[id].group / own + of_its_route;
     const Time allowed = static_cast<Time>((3 * fair + rounds) * 1e6) + 3 * longest_step(reading.plan().limits) +
                          flow::kHorizon + 2 * reading.longest_trip();
     const Time over = gone - request.arrived - allowed;

@@ -146,7 +146,7 @@ class Play {
     const std::string name = std::to_string(request.group);
     Time held_until = 0;
     if (!limits_.empty()) {
-      limiter_.book(now_, name, request.weight);
+      limiter_.book(now_, flow::LaneKey(name), request.weight);
       looked_.clear();
       limiter_.look(now_, {.group = name, .weight = reading_.heaviest()}, looked_, {});
       held_until =

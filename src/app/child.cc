@@ -11,8 +11,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <thread>
+
+#include "app/settings.h"
 
 namespace penstock::app {
 
@@ -71,6 +75,11 @@ Started start_quietly(std::vector<std::string> command, const Variables& variabl
   return started;
 }
 
+/// The terminal itself sends Ctrl-C to the command: only signals sent to this process alone are passed on.
+void pass_on(const siginfo_t& signal, pid_t to) {
+  if (signal.si_code != SI_KERNEL) kill(to, signal.si_signo);
+}
+
 /// False: the output had not ended by then.
 bool listen_until(int input, Clock::time_point until, std::string& said) {
   for (std::array<char, 4096> bytes{};;) {
@@ -97,6 +106,22 @@ int exit_code(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) 
 
 Started start(std::vector<std::string> command, const Variables& variables, const sigset_t& mask) {
   return spawn(std::move(command), variables, mask, nullptr, 0);
+}
+
+int not_started(const std::string& command, int error) {
+  complain(command + ": " + std::strerror(error));
+  return error == ENOENT ? 127 : 126;
+}
+
+int wait_for(pid_t pid, const BlockedSignals& signals) {
+  for (int status = 0;;) {
+    const auto signal = signals.wait();
+    if (signal.si_signo != SIGCHLD) {
+      pass_on(signal, pid);
+    } else if (waitpid(pid, &status, WNOHANG) == pid) {
+      return exit_code(status);
+    }
+  }
 }
 
 std::optional<Ran> run_quietly(std::vector<std::string> command, const Variables& variables,

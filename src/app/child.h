@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts other programs with variables of ours in their environment. For `exec` and `doctor`.
+// Starts other programs with variables of ours in their environment. For `exec`, `permit` and `doctor`.
 #pragma once
 
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/proxy_environment.h"
+#include "app/signals.h"
 
 namespace penstock::app {
 
@@ -32,6 +33,13 @@ struct Ran {
 /// there is no such program.
 std::optional<Ran> run_quietly(std::vector<std::string> command, const Variables& variables,
                                std::chrono::milliseconds limit);
+
+/// Says why `command` could not be started; returns 127 if there is no such program, else 126.
+int not_started(const std::string& command, int error);
+
+/// Waits for the end of a program that was started with the mask `signals.before()`. SIGCHLD is among the signals; the
+/// others are passed on, if they were sent to this process alone. Returns its exit_code().
+int wait_for(pid_t pid, const BlockedSignals& signals);
 
 /// From waitpid's status; 128 + n if signal n ended it.
 int exit_code(int status);

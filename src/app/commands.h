@@ -21,7 +21,8 @@ int run(const std::string& config_file);
 int check(const std::string& file, const std::string& format, bool live);
 
 /// Which upstream a URL belongs to, and how a request for it would travel. Without a scheme it is an https URL.
-int explain(const std::string& config_file, const std::string& wanted);
+/// `wanted`: the URL, or a method and the URL; GET if there is none.
+int explain(const std::string& config_file, const std::vector<std::string>& wanted);
 
 /// Prints the proxy variables. `format`: `sh` for `eval`, `fish`, `dotenv`, or `docker` for its `--env-file`.
 int env(const std::string& config_file, const std::string& format);
@@ -60,6 +61,18 @@ struct ExecOptions {
 /// Runs a command under a proxy of its own. Returns its exit code; 128 + n if signal n ended it, 127 if it was not
 /// found, 126 if it could not be started, 2 if no command was given; 1 instead of 0 if the report cannot be written.
 int exec(const ExecOptions& options, const std::vector<std::string>& command);
+
+struct PermitCommand {
+  std::string config_file;  ///< says where the proxy listens, unless `proxy` or $PENSTOCK_PROXY does
+  std::string proxy;        ///< http://[user:password@]host[:port]; empty: see above
+  std::string upstream;     ///< its name
+  int weight = 1;
+  std::string max_wait, group;  ///< of Penstock-Max-Wait and Penstock-Group; empty: none
+};
+
+/// Runs a command while it holds a permit. Returns its exit code, as exec() does; 75 if the permit was refused because
+/// others have what there is, 69 if there is none to be had: no proxy, no such upstream, no right to it.
+int permit(const PermitCommand& options, const std::vector<std::string>& command);
 
 /// Creates the authority of interception; never overwrites one.
 int ca_init(const std::string& config_file);

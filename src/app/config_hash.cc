@@ -49,8 +49,8 @@ auto fields_of(const AdaptiveConfig& adaptive) {
   return std::tie(min, max);
 }
 auto fields_of(const LimitConfig& limit) {
-  const auto& [kind, name, per, shared, mode] = limit;
-  return std::tie(kind, name, per, shared, mode);
+  const auto& [kind, name, per, shared, mode, route] = limit;
+  return std::tie(kind, name, per, shared, mode, route);
 }
 auto fields_of(const QueueConfig& queue) {
   const auto& [max_pending, max_wait] = queue;
@@ -76,11 +76,20 @@ auto fields_of(const BreakerConfig& breaker) {
   const auto& [failures, max_pause] = breaker;
   return std::tie(failures, max_pause);
 }
+/// The value of a header may be a credential.
+auto fields_of(const RouteMatch& match) {
+  const auto& [methods, path, header, header_value] = match;
+  return std::tie(methods, path, header);
+}
+auto fields_of(const RouteConfig& route) {
+  const auto& [name, match, weight, max_wait, timeouts, retry, obey] = route;
+  return std::tie(name, match, weight, max_wait, timeouts, retry, obey);
+}
 auto fields_of(const UpstreamSettings& settings) {
-  const auto& [max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, obey, pause_on,
-               pause_scope, max_pause, learn, retry, breaker, redact, redis] = settings;
-  return std::tie(max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, obey, pause_on,
-                  pause_scope, max_pause, learn, retry, breaker, redact, redis);
+  const auto& [max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, routes, obey,
+               pause_on, pause_scope, max_pause, learn, retry, breaker, redact, redis] = settings;
+  return std::tie(max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, routes, obey,
+                  pause_on, pause_scope, max_pause, learn, retry, breaker, redact, redis);
 }
 auto fields_of(const Match& match) {
   const auto& [host, suffix, port, path] = match;
@@ -92,8 +101,8 @@ auto fields_of(const BaseUrl& url) {
 }
 /// Which preset the settings came from does not matter.
 auto fields_of(const UpstreamConfig& upstream) {
-  const auto& [name, match, settings, base_url, preset, plan] = upstream;
-  return std::tie(name, match, settings, base_url);
+  const auto& [name, match, settings, base_url, permits, preset, plan] = upstream;
+  return std::tie(name, match, settings, base_url, permits);
 }
 auto fields_of(const ProxyConfig& proxy) {
   const auto& [listen, via, grace, names, request_id] = proxy;

@@ -8,8 +8,9 @@
 
 namespace penstock::app {
 
-/// 12 hexadecimal digits of the SHA-256 of all settings that decide what happens to requests. Without secrets, and
-/// without the addresses to listen on, which processes of one configuration do not share.
+/// 12 hexadecimal digits of the SHA-256 of all settings that decide what happens to requests. Without secrets, the
+/// values of headers in routes among them, and without the addresses to listen on, which processes of one configuration
+/// do not share.
 std::string config_hash(const Config& config);
 
 }  // namespace penstock::app

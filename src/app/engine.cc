@@ -11,6 +11,7 @@
 #include "app/how_limited.h"
 #include "app/limit_words.h"
 #include "app/reload.h"
+#include "app/route_words.h"
 #include "app/system_authorities.h"
 #include "app/users_file.h"
 #include "observe/notices.h"
@@ -194,6 +195,7 @@ std::string Engine::explain(std::string_view upstream) const {
   if (entry > 0 && !config_.upstreams[entry - 1].preset.empty()) text += "\n" + preset_of(config_.upstreams[entry - 1]);
   for (const auto& limit : settings.limits)
     text += "\n" + limit_in_words(limit, redis_of(config_, settings) != nullptr);
+  for (const auto& route : settings.routes) text += "\n" + route_in_words(route, settings.redact);
   return text + "\nat most " + std::to_string(settings.max_concurrent) + " in flight; at most " +
          std::to_string(settings.queue.max_pending) + " wait, no longer than " +
          observe::rounded(settings.queue.max_wait);
@@ -224,6 +226,11 @@ Snapshot Engine::snapshot(const SnapshotExtent& extent) const {
 
 void Engine::submit(Request request, proxy::LocalSink::OnResponse on_response) {
   proxy::LocalSink::submit(loop_, *dispatcher_, config_.proxy.via, std::move(request), std::move(on_response));
+}
+
+void Engine::acquire(const std::string& upstream, const PermitOptions& options,
+                     proxy::LocalPermit::OnAnswer on_answer) {
+  proxy::LocalPermit::acquire(loop_, *dispatcher_, upstream, options, std::move(on_answer));
 }
 
 void Engine::end_all() { dispatcher_->end_all(); }

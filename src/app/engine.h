@@ -30,9 +30,11 @@
 #include "penstock/error.h"
 #include "penstock/event.h"
 #include "penstock/message.h"
+#include "penstock/permit.h"
 #include "penstock/snapshot.h"
 #include "proxy/client/authenticator.h"
 #include "proxy/client/clients.h"
+#include "proxy/client/local_permit.h"
 #include "proxy/client/local_sink.h"
 #include "proxy/dispatch/dispatcher.h"
 #include "proxy/exchange/upstream_pools.h"
@@ -77,6 +79,7 @@ class Engine {
   /// within 50 ms. Not after the engine's end.
   void look(std::function<void()> seen) { limits_->look(std::move(seen)); }
   void submit(Request request, proxy::LocalSink::OnResponse on_response);
+  void acquire(const std::string& upstream, const PermitOptions& options, proxy::LocalPermit::OnAnswer on_answer);
   void reopen_log(base::UniqueFd file) { log_->reopen(std::move(file)); }
   /// Warns that the event log could not be reopened.
   void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }

@@ -2,7 +2,6 @@
 // `penstock exec`: a proxy in this process for the life of one command, which finds it in its environment. Otherwise
 // the command must notice nothing: it gets the original signal mask, and signals and its exit code pass through.
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,31 +47,10 @@ Config for_one_command(Config config, const std::string& events, const Endpoint&
   return config;
 }
 
-// The terminal itself sends Ctrl-C to the command: only signals sent to this process alone are passed on.
-void pass_on(const siginfo_t& signal, pid_t to) {
-  if (signal.si_code != SI_KERNEL) kill(to, signal.si_signo);
-}
-
-int wait_for(pid_t pid, const BlockedSignals& signals) {
-  for (int status = 0;;) {
-    const auto signal = signals.wait();
-    if (signal.si_signo != SIGCHLD) {
-      pass_on(signal, pid);
-    } else if (waitpid(pid, &status, WNOHANG) == pid) {
-      return exit_code(status);
-    }
-  }
-}
-
 /// A program that bypasses the proxy says nothing of it, and obeys no limit.
 void tell_unless(bool asked, const LogConfig& log) {
   if (asked || log.level > LogLevel::info) return;
   complain("no request came by: the command asked for nothing, or went past the proxy (docs/clients.md says which do)");
-}
-
-int not_started(const std::string& command, int error) {
-  complain(command + ": " + std::strerror(error));
-  return error == ENOENT ? 127 : 126;
 }
 
 /// What a run goes by, and where its files are: null for a run with a file, whose certificates are the user's.

@@ -123,7 +123,8 @@ std::expected<void, std::string> add_limit(Config& config, const Given& given) {
   auto& limits = (*upstream)->settings.limits;
   const auto more = read_limit(given, halves->second, limits);
   if (!more) return Wrong(more.error());
-  limits.insert(limits.end(), more->begin(), more->end());
+  const auto of_routes = std::ranges::find_if(limits, [](const auto& one) { return !one.route.empty(); });
+  limits.insert(of_routes, more->begin(), more->end());
   return {};
 }
 

@@ -2,13 +2,16 @@
 // `penstock explain`: says in words what routing, limits and access rules would do with a URL, by calling the very
 // functions that do it.
 #include <algorithm>
+#include <cctype>
 #include <iostream>
+#include <utility>
 
 #include "access/verdict.h"
 #include "app/commands.h"
 #include "app/how_limited.h"
 #include "app/limit_words.h"
 #include "app/reserved_endpoints.h"
+#include "app/route_words.h"
 #include "app/settings.h"
 #include "app/url_trace.h"
 #include "config/units.h"
@@ -16,6 +19,7 @@
 #include "http/target.h"
 #include "proxy/route/grouping.h"
 #include "proxy/route/router.h"
+#include "proxy/route/routes.h"
 
 namespace penstock::app {
 
@@ -48,6 +52,11 @@ void print_upstream(const UpstreamConfig& upstream) {
 
 void print_route(const Config& config, const proxy::Router& router, const UrlTrace& trace) {
   const auto& route = trace.route;
+  if (trace.way == UrlTrace::Way::permit) {
+    const auto& upstream = config.upstreams[route.entry - 1];
+    print_upstream(upstream);
+    return line("why", "/@" + upstream.name + " is a permit of it (permits: true)");
+  }
   if (trace.way == UrlTrace::Way::gateway) {
     const auto& upstream = config.upstreams[route.entry - 1];
     print_upstream(upstream);
@@ -63,6 +72,23 @@ void print_route(const Config& config, const proxy::Router& router, const UrlTra
   for (std::size_t i = 1; i < candidates.size(); ++i) {
     line("", "wins over " + pattern_of(config, candidates[i]) + ": " + proxy::why(*candidates[i].pattern));
   }
+}
+
+/// What holds for such a request: of the limits those that govern it, and what its route has instead.
+UpstreamSettings settings_for(UpstreamSettings settings, const proxy::RouteTerms& route) {
+  std::erase_if(settings.limits, [&](const LimitConfig& limit) { return !governs(limit, route.limits); });
+  if (route.max_wait) settings.queue.max_wait = *route.max_wait;
+  if (route.timeouts) settings.timeouts = *route.timeouts;
+  if (route.retry) settings.retry = *route.retry;
+  if (route.obey) settings.obey = *route.obey;
+  return settings;
+}
+
+void print_taken_route(const UpstreamSettings& settings, std::string_view method, const http::Target& target) {
+  if (settings.routes.empty()) return;
+  if (target.tunnel) return line("route", "none: a tunnel shows neither method nor path");
+  std::string_view label = "route";
+  for (const auto& text : route_lines(settings, method, target.path())) line(std::exchange(label, ""), text);
 }
 
 std::string in_words(Duration duration) { return duration == Duration{0} ? "none" : write_duration(duration); }
@@ -115,7 +141,15 @@ std::string breaker_of(const BreakerConfig& breaker) {
          write_duration(breaker.max_pause);
 }
 
-void print_limits(const Config& config, const UpstreamSettings& settings, bool tunnel) {
+/// For what is sent to a host; a permit is not.
+void print_answers(const UpstreamSettings& settings, bool tunnel) {
+  line("pauses", pauses_of(settings, tunnel));
+  line("retry", retry_of(settings.retry, tunnel));
+  line("breaker", breaker_of(settings.breaker));
+}
+
+void print_limits(const Config& config, const UpstreamSettings& settings, const http::Target& target) {
+  const bool tunnel = target.tunnel, permit = target.permit != http::Target::Permit::none;
   const auto* const redis = redis_of(config, settings);
   const auto& queue = settings.queue;
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
@@ -124,9 +158,7 @@ void print_limits(const Config& config, const UpstreamSettings& settings, bool t
   if (settings.learn == Learn::on && !tunnel) line("learn", "from answers, what others take of the same quota");
   const std::string which = redis && config.redis.size() > 1 ? redis->name + ", " : "";
   if (redis) line("redis", which + to_string(*redis) + ", prefix " + redis->prefix);
-  line("pauses", pauses_of(settings, tunnel));
-  line("retry", retry_of(settings.retry, tunnel));
-  line("breaker", breaker_of(settings.breaker));
+  if (!permit) print_answers(settings, tunnel);
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
 }
 
@@ -206,6 +238,11 @@ void print_opened(const Config& config, const UrlTrace& trace) {
 
 void print_travel(const Config& config, const UrlTrace& trace) {
   const auto& target = trace.dialled;
+  if (trace.way == UrlTrace::Way::permit) {
+    const bool held = target.permit == http::Target::Permit::held;
+    return line("travels", held ? "nowhere: it is answered when its turn comes, and held until the client leaves"
+                                : "nowhere: it is answered when its turn comes, and holds nothing (hold=no)");
+  }
   const auto& secret = settings_of(config, trace.route.entry).redact;
   if (target.tunnel) {
     print_tunnel(config, trace);
@@ -232,9 +269,12 @@ std::vector<std::string> secrets_of(const Config& config, const std::expected<Ur
 
 }  // namespace
 
-int explain(const std::string& config_file, const std::string& wanted) {
-  const bool whole = wanted.starts_with('/') || wanted.contains("://");
-  const auto url = whole ? wanted : "https://" + wanted;
+int explain(const std::string& config_file, const std::vector<std::string>& wanted) {
+  const auto& given = wanted.back();
+  const bool whole = given.starts_with('/') || given.contains("://");
+  const auto url = whole ? given : given.starts_with('@') ? "/" + given : "https://" + given;
+  std::string method = wanted.size() > 1 ? wanted.front() : "GET";
+  std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::toupper(c); });
   const auto config = settings(config_file);
   if (!config) return 1;
   const proxy::Router router{*config};
@@ -246,11 +286,15 @@ int explain(const std::string& config_file, const std::string& wanted) {
   if (unknown) return print_nowhere(trace.error().details + ": refused with 404"), 0;
   if (trace->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
   print_route(*config, router, *trace);
-  const auto& held_to = settings_of(*config, trace->route.entry);
+  const auto& all = settings_of(*config, trace->route.entry);
   const bool tunnel = trace->dialled.tunnel;
+  const proxy::Routes routes(all);
+  const auto terms = tunnel ? proxy::RouteTerms{} : routes.terms_of(method, trace->dialled.path(), {});
+  const auto held_to = settings_for(all, terms);
   print_group(held_to, trace->dialled);
-  print_limits(*config, held_to, tunnel);
-  print_timeouts(held_to.timeouts, tunnel);
+  print_taken_route(all, method, trace->dialled);
+  print_limits(*config, held_to, trace->dialled);
+  if (trace->way != UrlTrace::Way::permit) print_timeouts(held_to.timeouts, tunnel);
   print_governed(how_limited(*config, trace->route.entry, url_of_proxy(*config)));
   print_travel(*config, *trace);
   return 0;

@@ -48,6 +48,8 @@ std::string of_https(const Config& config, std::size_t entry, Https https) {
 
 /// As how_limited() has it, in eight words.
 std::string how_in_short(const Config& config, std::size_t entry, const std::string& proxy) {
+  if (entry > 0 && config.upstreams[entry - 1].permits)
+    return proxy + "/@" + config.upstreams[entry - 1].name + " per permit";
   const auto& settings = entry == 0 ? config.unmatched : config.upstreams[entry - 1].settings;
   std::string gateway;
   if (entry > 0 && config.upstreams[entry - 1].base_url) gateway = proxy + "/@" + config.upstreams[entry - 1].name;
@@ -64,6 +66,10 @@ std::string how_in_short(const Config& config, std::size_t entry, const std::str
 std::string how_limited(const Config& config, std::size_t entry, const std::string& proxy) {
   if (entry == 0) return "per request " + of_http(config.unmatched.https) + of_https(config, 0, config.unmatched.https);
   const auto& upstream = config.upstreams[entry - 1];
+  if (upstream.permits) {
+    return "per permit, for any work: GET " + proxy + "/@" + upstream.name +
+           " holds one until its connection is closed";
+  }
   const auto https = upstream.settings.https;
   std::string gateway;
   if (upstream.base_url) gateway = "at " + proxy + "/@" + upstream.name + " (" + to_string(*upstream.base_url) + ")";

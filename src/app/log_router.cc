@@ -2,6 +2,7 @@
 // See log_router.h.
 #include "app/log_router.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/sip_hash.h"
@@ -49,15 +50,16 @@ replay::Place LogRouter::place(const replay::EventLine& line) {
   target.tunnel = line.tunnel;
   if (!line.tunnel) target.resource = line.path;
   const auto entry = entry_of(line, target);
-  const std::uint64_t group = group_of(entry.value_or(0), line, target);
-  if (entry && *entry > 0) return {group, static_cast<std::uint32_t>(*entry - 1)};
-  return {group, unnamed(line, target, !entry)};
+  const std::uint64_t group = group_of(entry.value_or(0), line, target), route = route_of(entry.value_or(0), line);
+  if (entry && *entry > 0) return {group, route, *entry - 1};
+  return {group, route, unnamed(line, target, !entry)};
 }
 
-/// nullopt: none, and requests that no entry names are denied.
+/// nullopt: none, and requests that no entry names are denied; or there are no such permits any more.
 std::optional<std::size_t> LogRouter::entry_of(const replay::EventLine& line, http::Target& target) {
   const auto named = by_name_.find(line.upstream);
   if (named != by_name_.end() && named->second < config_.upstreams.size()) return named->second + 1;
+  if (line.permit) return std::nullopt;  // there is no host by which another entry could be found
   const std::uint16_t port = port_of(line.upstream);
   proxy::Route route;
   for (const std::uint16_t tried : {std::uint16_t{443}, std::uint16_t{80}}) {
@@ -75,12 +77,22 @@ std::optional<std::size_t> LogRouter::entry_of(const replay::EventLine& line, ht
 std::uint32_t LogRouter::unnamed(const replay::EventLine& line, const http::Target& target, bool is_denied) {
   const bool has_own = port_of(line.upstream) > 0;
   const bool has_none = line.upstream.empty() && line.host.empty();
-  std::string name = has_none ? "(no upstream)" : replay::printable(has_own ? line.upstream : target.authority());
+  std::string name =
+      has_none ? "(no upstream)" : replay::printable(has_own || line.permit ? line.upstream : target.authority());
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   if (upstreams_.size() >= config_.upstreams.size() + kMostUnnamed) name = kOthers;
   const auto [made, is_new] = by_name_.try_emplace(name, static_cast<std::uint32_t>(upstreams_.size()));
   if (is_new) upstreams_.push_back({.name = name, .settings = &config_.unmatched, .is_denied = is_denied});
   return made->second;
+}
+
+/// By its name: the log does not have the header that a route may ask for.
+std::uint64_t LogRouter::route_of(std::size_t entry, const replay::EventLine& line) const {
+  if (line.route.empty()) return 0;
+  const auto& routes = settings_of(entry).routes;
+  const auto found = std::ranges::find(routes, line.route, &RouteConfig::name);
+  const auto place = static_cast<std::uint64_t>(found - routes.begin()) + 1;
+  return found == routes.end() || place > replay::Place::kMostRoutes ? 0 : place;
 }
 
 std::uint64_t LogRouter::group_of(std::size_t entry, const replay::EventLine& line, const http::Target& target) {

@@ -50,6 +50,7 @@ class LogRouter {
   std::optional<std::size_t> entry_of(const replay::EventLine& line, http::Target& target);
   std::uint32_t unnamed(const replay::EventLine& line, const http::Target& target, bool is_denied);
   std::uint64_t group_of(std::size_t entry, const replay::EventLine& line, const http::Target& target);
+  std::uint64_t route_of(std::size_t entry, const replay::EventLine& line) const;
 
   const Config& config_;
   proxy::Router router_;

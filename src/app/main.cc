@@ -15,9 +15,11 @@ namespace {
 using penstock::app::version_line;
 
 struct Given {
-  std::string config_file, file, url, format, admin;
+  std::string config_file, file, format, admin;
+  std::vector<std::string> url;  // or a method and the URL
   std::vector<std::string> command, help_for, names;
   penstock::app::ExecOptions exec;
+  penstock::app::PermitCommand permit;
   bool live = false;
   penstock::app::TopOptions top;
   penstock::app::SimulateOptions simulate;
@@ -94,6 +96,29 @@ void add_exec(CLI::App& program, Given& given, int& code) {
   take_summary(*command, given.exec);
   command->add_option("command", given.command, "what to run, with its own options")->option_text("COMMAND...");
   command->footer("As in: penstock exec curl http://example.com/\n");
+}
+
+void add_permit(CLI::App& program, Given& given, int& code) {
+  auto& options = given.permit;
+  auto* command = add_command(program, "permit", "Run a command while it holds a permit of a running proxy", code, [&] {
+    options.config_file = given.config_file;
+    if (given.names.empty()) return penstock::app::permit(options, given.command);
+    return std::cerr << "penstock: permit runs what stands behind --, as in penstock permit db -- COMMAND\n", 2;
+  });
+  command->add_option("upstream", options.upstream, "its name; it has permits: true")
+      ->option_text("UPSTREAM")
+      ->required();
+  command->add_option("--weight", options.weight, "What it costs where limits count units; 1 unless said")
+      ->check(CLI::Range(1, 1'000'000))
+      ->option_text("N");
+  command->add_option("--max-wait", options.max_wait, "Wait no longer for it, as in 30s")->option_text("DURATION");
+  command->add_option("--group", options.group, "Its group, where the upstream has header:Penstock-Group")
+      ->option_text("GROUP");
+  take_config(*command, given);
+  command->add_option("--proxy", options.proxy, "The proxy; else $PENSTOCK_PROXY, else that of the configuration")
+      ->option_text("URL");
+  command->add_option("command", given.names, "what to run, with its own options")->option_text("-- COMMAND...");
+  command->footer("As in: penstock permit db -- ./migrate\n");
 }
 
 void take_format(CLI::App& command, Given& given, const std::vector<std::string>& formats, const char* what) {
@@ -193,11 +218,15 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   auto* explaining = add("explain", "Say which upstream a URL belongs to, and why",
                          [&] { return explain(given.config_file, given.url); });
   take_config(*explaining, given);
-  explaining->add_option("url", given.url, "such as http://example.com/path; without a scheme, https")
-      ->option_text("URL")
+  explaining
+      ->add_option("url", given.url,
+                   "such as http://example.com/path; without a scheme, https; @NAME: a permit. GET unless said")
+      ->option_text("[METHOD] URL")
+      ->expected(1, 2)
       ->required();
   add_env(program, given, code);
   add_exec(program, given, code);
+  add_permit(program, given, code);
   take_config(*add("doctor", "Try which programs of this machine work with `https: intercept`",
                    [&] { return doctor(given.config_file); }),
               given);
@@ -272,12 +301,14 @@ char** end_of_options(char** word, char** last) {
   return word;
 }
 
-// The command for `exec` is removed before CLI11 could interpret it. A -- before it is needed only where its name
-// begins with a dash.
+// The command for `exec` or `permit` is removed before CLI11 could interpret it. A -- before that of `exec` is needed
+// only where its name begins with a dash; that of `permit` is what stands behind one.
 std::vector<std::string> take_command(int& count, char** arguments) {
-  if (count < 2 || arguments[1] != std::string_view("exec")) return {};
+  const std::string_view name = count < 2 ? "" : arguments[1];
+  if (name != "exec" && name != "permit") return {};
   char** const last = arguments + count;
-  char** const end = end_of_options(arguments + 2, last);
+  char** const end =
+      name == "exec" ? end_of_options(arguments + 2, last) : std::find(arguments + 2, last, std::string_view("--"));
   count = static_cast<int>(end - arguments);
   return {end != last && *end == std::string_view("--") ? end + 1 : end, last};
 }

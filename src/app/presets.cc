@@ -44,6 +44,7 @@ void print_source(const config::Source& source, const char* before) {
 void print_plan(const Plan& plan, const char* before) {
   std::cout << before << plan.name << ": " << limits_of(plan) << '\n';
   print_source(plan.source, before);
+  if (plan.of_routes) print_source(*plan.of_routes, before);
 }
 
 int print_one(const Preset& preset) {

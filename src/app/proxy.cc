@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -48,14 +49,27 @@ std::string joined(const std::vector<ConfigError>& errors) {
 using Read = std::expected<Config, std::vector<ConfigError>>;
 
 ConfigError not_running() { return {.file = {}, .message = "the proxy is not running"}; }
+
+/// The way to the loop for other threads. Permits refer to it, so it may outlive the proxy.
+struct WayToLoop {
+  std::mutex mutex;
+  loop::Loop* loop = nullptr;  // null unless it runs
+
+  /// Runs `task` on the loop's thread; false once the loop has ended.
+  bool post(std::move_only_function<void()> task) {
+    const std::lock_guard lock(mutex);
+    if (!loop) return false;
+    loop->post(std::move(task));
+    return true;
+  }
+};
 }  // namespace
 
 struct Proxy::Impl {
   explicit Impl(Config its_config) : config(std::move(its_config)) {}
 
   void live(std::promise<std::expected<void, Error>> started);
-  /// Runs `task` on the loop's thread; false once the loop has ended.
-  bool post(std::move_only_function<void()> task);
+  bool post(std::move_only_function<void()> task) { return way->post(std::move(task)); }
 
   /// `next` has been validated, except for the file of users.
   std::expected<void, std::vector<ConfigError>> take_on(const Config& next);
@@ -75,9 +89,8 @@ struct Proxy::Impl {
   bool begun = false;
   std::mutex joining;
 
-  std::mutex mutex;
-  loop::Loop* loop = nullptr;  // null unless it runs
-  app::Engine* engine = nullptr;
+  const std::shared_ptr<WayToLoop> way = std::make_shared<WayToLoop>();
+  app::Engine* engine = nullptr;  // as long as the loop runs
 };
 
 void Proxy::Impl::live(std::promise<std::expected<void, Error>> started) {
@@ -90,28 +103,21 @@ void Proxy::Impl::live(std::promise<std::expected<void, Error>> started) {
     if (auto opened = own_engine.open(sockets); !opened) return started.set_value(std::move(opened));
     url = reachable(own_engine.proxy_endpoint());
     if (const auto admin = own_engine.admin_endpoint(); !admin.address.empty()) admin_url = reachable(admin);
+    engine = &own_engine;
     {
-      const std::lock_guard lock(mutex);
-      loop = &own_loop;
-      engine = &own_engine;
+      const std::lock_guard lock(way->mutex);
+      way->loop = &own_loop;
     }
     started.set_value({});
     own_loop.run();
     {
-      const std::lock_guard lock(mutex);
-      loop = nullptr;
+      const std::lock_guard lock(way->mutex);
+      way->loop = nullptr;
     }
     own_loop.run_posted();
     own_engine.end_all();
     own_loop.run_iteration_ends();
   }
-}
-
-bool Proxy::Impl::post(std::move_only_function<void()> task) {
-  const std::lock_guard lock(mutex);
-  if (!loop) return false;
-  loop->post(std::move(task));
-  return true;
 }
 
 Proxy::Proxy(Config config) : impl_(std::make_unique<Impl>(std::move(config))) {}
@@ -154,6 +160,27 @@ void Proxy::submit(Request request, ResponseSink on_response) {
     impl->engine->submit(std::move(request), std::move(*shared));
   });
   if (!posted) (*shared)(std::unexpected(Error{.token = {}, .message = "the proxy is not running"}));
+}
+
+std::expected<Permit, PermitRefusal> Proxy::acquire(std::string_view upstream, const PermitOptions& options) {
+  using Answer = std::expected<proxy::LocalPermit::Granted, http::Refusal>;
+  std::promise<Answer> promise;
+  auto answered = promise.get_future();
+  const bool posted =
+      impl_->post([impl = impl_.get(), name = std::string(upstream), options, promise = std::move(promise)]() mutable {
+        impl->engine->acquire(name, options, [promise = std::move(promise)](Answer answer) mutable {
+          promise.set_value(std::move(answer));
+        });
+      });
+  if (!posted) return std::unexpected(PermitRefusal{.message = "the proxy is not running"});
+  auto answer = answered.get();
+  if (!answer) {
+    const auto& why = answer.error();
+    return std::unexpected(PermitRefusal{why.status_code(), why.details, why.retry_after});
+  }
+  const auto& hold = answer->hold;
+  return Permit(std::move(answer->id), {hold, &hold->held},
+                [way = impl_->way, hold] { way->post([hold] { proxy::LocalPermit::release(*hold); }); });
 }
 
 namespace {
@@ -263,8 +290,8 @@ bool Proxy::drain(Duration deadline) {
 
 void Proxy::stop() {
   {
-    const std::lock_guard lock(impl_->mutex);
-    if (impl_->loop) impl_->loop->stop();
+    const std::lock_guard lock(impl_->way->mutex);
+    if (impl_->way->loop) impl_->way->loop->stop();
   }
   const std::lock_guard lock(impl_->joining);
   if (impl_->thread.joinable()) impl_->thread.join();

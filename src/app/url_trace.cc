@@ -5,6 +5,7 @@
 #include "access/verdict.h"
 #include "app/reserved_endpoints.h"
 #include "http/gateway_rewrite.h"
+#include "http/permits.h"
 #include "proxy/route/gateways.h"
 
 namespace penstock::app {
@@ -14,10 +15,15 @@ namespace {
 std::expected<UrlTrace, http::Refusal> through(const proxy::Gateways& gateways, const http::GatewayForm& form) {
   const auto* gateway = gateways.find(form.name);
   if (!gateway) return std::unexpected(gateways.unknown());
+  const proxy::Route route{.entry = gateway->entry};
+  if (gateway->upstream->permits) {
+    const auto permit = http::permit_target({.method = "GET"}, form);
+    if (!permit) return std::unexpected(permit.error());
+    return UrlTrace{.way = UrlTrace::Way::permit, .asked = *permit, .dialled = *permit, .route = route};
+  }
   auto target = http::behind_gateway(*gateway->upstream, form.rest);
   if (!target) return std::unexpected(std::move(target.error()));
-  return UrlTrace{
-      .way = UrlTrace::Way::gateway, .asked = *target, .dialled = *target, .route = {.entry = gateway->entry}};
+  return UrlTrace{.way = UrlTrace::Way::gateway, .asked = *target, .dialled = *target, .route = route};
 }
 
 /// Whether a request for it comes to the proxy itself: by address, or, if the gateway is known, by a name that nothing

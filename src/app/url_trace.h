@@ -20,6 +20,7 @@ struct UrlTrace {
     tunnel,   ///< https://, by CONNECT
     opened,   ///< https://, by a CONNECT that is opened here (https: intercept)
     gateway,  ///< http://PROXY/@NAME/…
+    permit,   ///< http://PROXY/@NAME of an upstream of permits: nothing is dialled
   };
   Way way = Way::plain;
   http::Target asked;  ///< what patterns are matched against; for a gateway the same as `dialled`
@@ -29,7 +30,7 @@ struct UrlTrace {
 };
 
 /// The error says why the proxy would refuse the URL: it is malformed (`Reason::malformed`, `Reason::not_implemented`),
-/// or no upstream of that name has a base URL (`Reason::gateway_unknown`).
+/// or no upstream of that name has a base URL or permits (`Reason::gateway_unknown`).
 std::expected<UrlTrace, http::Refusal> trace_of(const Config& config, const proxy::Router& router,
                                                 const std::string& url);
 

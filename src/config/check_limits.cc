@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostUnits = 1'000'000'000;
 constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // per second: from one in twelve days to one in a microsecond
 constexpr Duration kShortest = 10ms, kLongest = kLongestInterval;
-constexpr std::size_t kMostLimits = 16, kLongestName = 64;
+constexpr std::size_t kMostLimits = 16, kMostOfRoutes = 64, kLongestName = 64;
 constexpr int kMostSliding = kMostRemembered, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
 /// Checks the parameters of one limit.
@@ -88,9 +88,25 @@ void check_name(Issues& issues, const std::string& path, std::string_view name) 
   }
 }
 
+/// What maxConcurrent of a route has made.
+bool is_max_concurrent(const LimitConfig& limit) {
+  return !limit.route.empty() && std::holds_alternative<SemaphoreConfig>(limit.kind) && !limit.shared &&
+         limit.name == limit.route + ":" + std::string(kMaxConcurrent);
+}
+
+/// Without the name of its route, and the colon.
+std::string_view own_name(const LimitConfig& limit) {
+  const auto name = limit_name(limit);
+  const auto of_route = limit.route.size();
+  const bool has_both = of_route > 0 && name.starts_with(limit.route) && name.substr(of_route).starts_with(':');
+  return has_both ? name.substr(of_route + 1) : name;
+}
+
 void check_limit(Issues& issues, const std::string& path, const LimitConfig& limit, bool grouped) {
+  if (is_max_concurrent(limit))
+    return check_count(issues, path, std::get<SemaphoreConfig>(limit.kind).capacity, 1, 100'000);
   std::visit(Checked{issues, path, limit}, limit.kind);
-  check_name(issues, path + ".name", limit_name(limit));
+  check_name(issues, path + ".name", own_name(limit));
   if (limit.per == LimitConfig::Per::group && !grouped)
     add(issues, path + ".per", " is group, but the upstream has no groups; say what makes them with group");
 }
@@ -106,19 +122,51 @@ void check_group(Issues& issues, const std::string& path, const GroupRule& rule)
   if (*read_again != rule) add(issues, path, ": '" + to_string(rule) + "' is not in its plain form");
 }
 
+/// All that one request may count in, and all together.
+void check_numbers(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
+  const auto of = [&](std::string_view route) {
+    return static_cast<std::size_t>(std::ranges::count(settings.limits, route, &LimitConfig::route));
+  };
+  const bool of_rate = !settings.limits.empty() && keeps_rate(settings.limits.front());
+  if (of("") > kMostLimits)
+    add(issues, path + ".limits", std::string(" has more than 16 limits") + (of_rate ? "; rate: is two of them" : ""));
+  for (std::size_t i = 0; i < settings.routes.size(); ++i) {
+    const auto its = of(settings.routes[i].name);
+    if (its == 0 || of("") > kMostLimits || of("") + its <= kMostLimits) continue;
+    add(issues, path + ".routes[" + std::to_string(i) + "].limits",
+        " and those of the upstream are more than 16 limits");
+  }
+  if (settings.limits.size() - of("") > kMostOfRoutes) add(issues, path + ".routes", " have more than 64 limits");
+}
+
 }  // namespace
+
+std::string path_of_limit(const std::string& path, const UpstreamSettings& settings, std::size_t index) {
+  const auto& limit = settings.limits[index];
+  const auto first = settings.limits.begin();
+  const auto place = std::count_if(first, first + static_cast<std::ptrdiff_t>(index),
+                                   [&](const LimitConfig& other) { return other.route == limit.route; });
+  const auto route = std::ranges::find(settings.routes, limit.route, &RouteConfig::name);
+  const bool of_route = !limit.route.empty() && route != settings.routes.end();
+  const auto owner = of_route ? path + ".routes[" + std::to_string(route - settings.routes.begin()) + "]" : path;
+  if (of_route && is_max_concurrent(limit)) return owner + "." + std::string(kMaxConcurrent);
+  return owner + ".limits[" + std::to_string(place) + "]." + std::string(limit_key(limit.kind));
+}
 
 void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
   if (settings.group) check_group(issues, path + ".group", *settings.group);
   check_duration(issues, path + ".maxPause", settings.max_pause, 0s, 24h);
   const bool of_rate = !settings.limits.empty() && keeps_rate(settings.limits.front());
-  if (settings.limits.size() > kMostLimits)
-    add(issues, path + ".limits", std::string(" has more than 16 limits") + (of_rate ? "; rate: is two of them" : ""));
+  check_numbers(issues, path, settings);
   std::map<std::string_view, int> names;
   for (std::size_t i = 0; i < settings.limits.size(); ++i) {
     const auto& limit = settings.limits[i];
-    const auto place = path + ".limits[" + std::to_string(i) + "]." + std::string(limit_key(limit.kind));
+    const auto place = path_of_limit(path, settings, i);
     check_limit(issues, place, limit, settings.group.has_value());
+    if (!limit.route.empty() &&
+        std::ranges::find(settings.routes, limit.route, &RouteConfig::name) == settings.routes.end())
+      issues.push_back({place, "the limit '" + std::string(limit_name(limit)) + "' of " + path + " is of the route '" +
+                                   limit.route + "', which there is not"});
     if (++names[limit_name(limit)] != 2) continue;
     const bool by_rate = of_rate && (limit_name(limit) == "rate" || limit_name(limit) == "rate.window");
     issues.push_back(

@@ -24,8 +24,19 @@ void check_duration(Issues& issues, const std::string& path, Duration value, Dur
 /// True if there is text, and it has only letters, digits and the characters of `extra`.
 bool all_of(std::string_view text, std::string_view extra);
 
+/// How a limit of that many requests in flight is named which a route has by `maxConcurrent`.
+inline constexpr std::string_view kMaxConcurrent = "maxConcurrent";
+/// Where a limit stands: "upstreams.github.limits[1].window", "upstreams.github.routes[0].limits[1].pacer".
+std::string path_of_limit(const std::string& path, const UpstreamSettings& settings, std::size_t index);
+/// Whether any limit is that route's.
+bool has_limits(const UpstreamSettings& settings, std::string_view route);
+
 /// Checks everything about an upstream's limits, groups and pauses.
 void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings);
+/// Checks its routes, but for their limits.
+void check_routes(Issues& issues, const std::string& path, const UpstreamSettings& settings);
+void check_timeouts(Issues& issues, const std::string& path, const TimeoutConfig& timeouts);
+void check_retry(Issues& issues, const std::string& path, const RetryConfig& retry);
 /// Checks the patterns of `redact`.
 void check_redaction(Issues& issues, const std::string& path, const std::vector<std::string>& patterns);
 /// A client certificate needs its key.

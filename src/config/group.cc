@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and judges the rule of `group`. The proxy decides which group a request belongs to.
+// Reads and judges patterns of paths, and the rule of `group`. The proxy decides which group a request belongs to.
 #include <algorithm>
 #include <set>
 
@@ -43,23 +43,29 @@ std::optional<std::string> wrong_with_segment(std::string_view segment, std::set
   return std::nullopt;
 }
 
-std::optional<std::string> wrong_with_path(std::string_view pattern) {
+std::optional<std::string> wrong_with_path(std::string_view pattern, std::set<std::string_view>& names) {
   if (!pattern.starts_with('/')) return "a path begins with /";
-  std::set<std::string_view> names;
   for (auto rest = pattern; !rest.empty();) {
     rest.remove_prefix(1);
     const auto end = std::min(rest.find('/'), rest.size());
     if (auto wrong = wrong_with_segment(rest.substr(0, end), names)) return wrong;
     rest.remove_prefix(end);
   }
-  if (names.empty()) return "no part is braced; mark what makes the group, as in /guilds/{guild}";
   return std::nullopt;
 }
 
-std::expected<GroupRule, std::string> parse_path_pattern(std::string_view pattern) {
+std::expected<std::string, std::string> parse_path(std::string_view pattern, std::set<std::string_view>& names) {
   while (pattern.size() > 1 && pattern.ends_with('/')) pattern.remove_suffix(1);
-  if (auto wrong = wrong_with_path(pattern)) return Wrong(*wrong);
-  return GroupRule{GroupRule::By::path, std::string(pattern)};
+  if (auto wrong = wrong_with_path(pattern, names)) return Wrong(*wrong);
+  return std::string(pattern);
+}
+
+std::expected<GroupRule, std::string> parse_group_path(std::string_view text) {
+  std::set<std::string_view> names;
+  auto pattern = parse_path(text, names);
+  if (!pattern) return Wrong(pattern.error());
+  if (names.empty()) return Wrong("no part is braced; mark what makes the group, as in /guilds/{guild}");
+  return GroupRule{GroupRule::By::path, *std::move(pattern)};
 }
 
 std::expected<GroupRule, std::string> parse_header(std::string_view name) {
@@ -69,10 +75,15 @@ std::expected<GroupRule, std::string> parse_header(std::string_view name) {
 
 }  // namespace
 
+std::expected<std::string, std::string> parse_path_pattern(std::string_view text) {
+  std::set<std::string_view> names;
+  return parse_path(text, names);
+}
+
 std::expected<GroupRule, std::string> parse_group(std::string_view text) {
   constexpr std::string_view kPath = "path:", kHeader = "header:";
   if (text == "host") return GroupRule{};
-  if (text.starts_with(kPath)) return parse_path_pattern(text.substr(kPath.size()));
+  if (text.starts_with(kPath)) return parse_group_path(text.substr(kPath.size()));
   if (text.starts_with(kHeader)) return parse_header(text.substr(kHeader.size()));
   return Wrong("it must be path:/a/{name}, header:NAME or host");
 }

@@ -15,7 +15,10 @@ struct Hint {
 };
 
 constexpr std::string_view kOfUpstream = "; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } }";
+constexpr std::string_view kOfUpstreamOfPermits =
+    "; it belongs to an upstream, as in upstreams: { NAME: { permits: true, … } }";
 constexpr std::string_view kOfUpstreamOrDefaults = "; it belongs to an upstream, or in defaults";
+constexpr std::string_view kOfMatch = "; it belongs in match, as in match: { path: /search }";
 constexpr std::string_view kReservoir = "; here it is 'reservoir'", kMax = "; here it is 'max'";
 constexpr std::string_view kAttempts = "; here it is 'attempts', with the first one among them";
 constexpr std::string_view kInterval = "; here it is 'interval'", kCapacity = "; here it is 'capacity'";
@@ -28,6 +31,7 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"", "rate", kOfUpstream},
     {"", "match", kOfUpstream},
     {"", "baseUrl", kOfUpstream},
+    {"", "permits", kOfUpstreamOfPermits},
     {"", "maxConcurrent", kOfUpstreamOrDefaults},
     {"", "timeouts", kOfUpstreamOrDefaults},
     {"", "queue", kOfUpstreamOrDefaults},
@@ -38,6 +42,14 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"", "learn", kOfUpstream},
     {"", "breaker", kOfUpstream},
     {"", "redact", kOfUpstream},
+    {"", "routes", kOfUpstream},
+    {"defaults", "routes", kOfUpstream},
+    {"routes", "path", kOfMatch},
+    {"routes", "method", kOfMatch},
+    {"routes", "header", kOfMatch},
+    {"match", "methods", "; here it is 'method', one or a list"},
+    {"match", "headers", "; here it is 'header', as in X-Tier or X-Tier=free"},
+    {"match", "host", "; the hosts are in match of the upstream"},
     {"defaults", "redact", kOfUpstream},
     {"limits", "leakyBucket", "; here it is 'tokenBucket'"},
     {"limits", "fixedWindow", "; here it is 'window'"},

@@ -11,7 +11,9 @@
 #include "config/presets.h"
 #include "config/redis_keys.h"
 #include "config/refusal_keys.h"
+#include "config/route_keys.h"
 #include "config/suggestion.h"
+#include "config/timeout_keys.h"
 
 namespace penstock::config {
 
@@ -29,34 +31,6 @@ constexpr Key<LogConfig> kLog[] = {value<&LogConfig::level>("level"), value<&Log
 constexpr Key<DnsConfig> kDns[] = {value<&DnsConfig::servers>("servers"), value<&DnsConfig::timeout>("timeout")};
 constexpr Key<QueueConfig> kQueue[] = {value<&QueueConfig::max_pending>("maxPending"),
                                        value<&QueueConfig::max_wait>("maxWait")};
-constexpr Key<TimeoutConfig> kTimeouts[] = {value<&TimeoutConfig::connect>("connect"),
-                                            value<&TimeoutConfig::first_byte>("firstByte"),
-                                            value<&TimeoutConfig::idle>("idle"),
-                                            value<&TimeoutConfig::total>("total"),
-                                            value<&TimeoutConfig::body>("body"),
-                                            value<&TimeoutConfig::tunnel_idle>("tunnelIdle"),
-                                            value<&TimeoutConfig::tunnel_rest>("tunnelRest")};
-constexpr Key<ConnectionConfig> kConnection[] = {value<&ConnectionConfig::header>("header"),
-                                                 value<&ConnectionConfig::keep_alive>("keepAlive")};
-
-bool is_of_connection(const Entry& entry) {
-  const auto is_it = [&](const auto& key) { return key.name == entry.key.text; };
-  return std::ranges::any_of(kConnection, is_it);
-}
-
-// The time-outs of a client's connection are allowed in `defaults` only.
-void read_timeouts(Reading& reading, const Spot& spot, UpstreamSettings& into) {
-  Node node = spot.node;
-  std::erase_if(node.entries, [&](const Entry& entry) {
-    if (!is_of_connection(entry)) return false;
-    reading.complain(entry.key, "'" + entry.key.text + "' in " + shown(spot.path) +
-                                    " is of the connection, where no upstream is known yet; set it in defaults");
-    return true;
-  });
-  read_keys(reading, {node, spot.path}, std::span<const Key<TimeoutConfig>>(kTimeouts), into.timeouts);
-}
-void list_timeouts(const std::string& path, std::vector<std::string>& into) { list_keys(kTimeouts, path, into); }
-
 constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_concurrent>("maxConcurrent"),
                                                value<&UpstreamSettings::max_tunnels>("maxTunnels"),
                                                value<&UpstreamSettings::max_weight>("maxWeight"),
@@ -66,14 +40,16 @@ constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_conc
                                                value<&UpstreamSettings::https>("https")};
 constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig::client_cert>("clientCert"),
                                    value<&TlsConfig::client_key>("clientKey")};
-// Further keys of an upstream, which `defaults` does not have. `rate` comes before `limits`, as its pacer does.
+// Further keys of an upstream, which `defaults` does not have. `rate` comes before `limits`, as its pacer does;
+// `routes` comes last, since a route starts from all else.
 constexpr Key<UpstreamSettings> kLimits[] = {
     section<&UpstreamSettings::tls, kTls>("tls"),  {"rate", read_rate},
     value<&UpstreamSettings::group>("group"),      {"limits", read_limits, list_limits},
     value<&UpstreamSettings::obey>("obey"),        value<&UpstreamSettings::max_pause>("maxPause"),
     value<&UpstreamSettings::pause_on>("pauseOn"), value<&UpstreamSettings::pause_scope>("pauseScope"),
     value<&UpstreamSettings::learn>("learn"),      {"breaker", read_breaker, list_breaker},
-    value<&UpstreamSettings::redact>("redact"),    value<&UpstreamSettings::redis>("redis")};
+    value<&UpstreamSettings::redact>("redact"),    value<&UpstreamSettings::redis>("redis"),
+    {"routes", read_routes, list_routes}};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),
@@ -103,11 +79,12 @@ constexpr auto kPatternEntry = [] {
   return keys;
 }();
 
-// A named upstream has these keys, and `match` and `baseUrl`.
+// A named upstream has these keys, and `match`, `baseUrl` and `permits`.
 template <std::size_t... index>
 constexpr auto of_named(std::index_sequence<index...>) {
-  return std::array<Key<UpstreamConfig>, sizeof...(index) + 2>{
+  return std::array<Key<UpstreamConfig>, sizeof...(index) + 3>{
       value<&UpstreamConfig::match>("match"), value<&UpstreamConfig::base_url>("baseUrl"),
+      value<&UpstreamConfig::permits>("permits"),
       Key<UpstreamConfig>{
           kPatternEntry[index].name,
           [](Reading& r, const Spot& spot, UpstreamConfig& into) { kPatternEntry[index].read(r, spot, into.settings); },
@@ -169,7 +146,9 @@ void read_pattern_entry(Reading& reading, const Spot& spot, Config& config) {
     const bool is_match = entry.key.text == "match", is_url = entry.key.text == "baseUrl";
     if (is_match) reading.complain(entry.key, "upstreams.* takes no match: it is what nothing else matches");
     if (is_url) reading.complain(entry.key, "upstreams.* takes no baseUrl: it has no name to be reached by");
-    return is_match || is_url;
+    const bool is_permits = entry.key.text == "permits";
+    if (is_permits) reading.complain(entry.key, "upstreams.* takes no permits: it has no name to be asked for by");
+    return is_match || is_url || is_permits;
   });
   read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamSettings>>(kPatternEntry), config.unmatched);
 }
@@ -238,9 +217,25 @@ Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
   return node;
 }
 
+// The keys of an upstream of permits: all others are about hosts, connections to them, or what they answer.
+constexpr std::array<std::string_view, 8> kOfPermits{"permits", "maxConcurrent", "maxWeight", "queue",
+                                                     "rate",    "group",         "limits",    "redis"};
+
+void complain_of_hosts(Reading& reading, const Spot& spot) {
+  for (const auto& entry : spot.node.entries) {
+    const std::string_view key = entry.key.text;
+    const bool known =
+        key == "preset" || key == "plan" || std::ranges::count(kUpstream, key, &Key<UpstreamConfig>::name) > 0;
+    if (!known || std::ranges::count(kOfPermits, key) > 0) continue;
+    reading.complain(at_key_if_null(entry),
+                     named(below(spot.path, key)) + " stands beside permits: true, which leads to no host");
+  }
+}
+
 void read_named(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
   const Node node = with_preset(reading, spot, upstream);
   read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamConfig>>(kUpstream), upstream);
+  if (upstream.permits) complain_of_hosts(reading, spot);
   const auto& url = upstream.base_url;
   if (!url || url->host.empty() || reading.has_met(below(spot.path, "match"))) return;
   auto& match = upstream.match.emplace_back(Match{.host = url->host});

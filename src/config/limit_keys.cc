@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "config/checks.h"
 #include "config/key_table.h"
 #include "config/units.h"
 
@@ -110,11 +111,10 @@ void read_limit(Reading& reading, const Spot& item, std::vector<LimitConfig>& in
   if (reading.problems() > before) reading.excuse(spot.path);
 }
 
-void check_shared(Reading& reading, const std::string& path, const std::vector<LimitConfig>& limits) {
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    const auto of_limit =
-        path + ".limits[" + std::to_string(i) + "]." + std::string(limit_key(limits[i].kind)) + ".shared";
-    if (!limits[i].shared || !reading.has_met(of_limit)) continue;
+void check_shared(Reading& reading, const std::string& path, const UpstreamSettings& settings) {
+  for (std::size_t i = 0; i < settings.limits.size(); ++i) {
+    const auto of_limit = path_of_limit(path, settings, i) + ".shared";
+    if (!settings.limits[i].shared || !reading.has_met(of_limit)) continue;
     reading.complain_about(of_limit, named(of_limit) + " needs Redis to share the limit through; set redis.url");
   }
 }
@@ -149,9 +149,9 @@ void list_limits(const std::string& path, std::vector<std::string>& into) {
 
 void check_shared(Reading& reading, const Config& config) {
   if (!config.redis.empty()) return;
-  check_shared(reading, "upstreams.*", config.unmatched.limits);
+  check_shared(reading, "upstreams.*", config.unmatched);
   for (const auto& upstream : config.upstreams) {
-    check_shared(reading, "upstreams." + upstream.name, upstream.settings.limits);
+    check_shared(reading, "upstreams." + upstream.name, upstream.settings);
   }
 }
 

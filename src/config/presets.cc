@@ -30,11 +30,14 @@ Source source_of(const Node& map) {
   return source;
 }
 
+bool is_limit(std::string_view key) { return key == "rate" || key == "limits" || key == "routes"; }
+
 Plan plan_of(const Entry& entry) {
-  Plan plan{.name = entry.key.text, .source = source_of(entry.value), .limits = {}};
+  Plan plan{.name = entry.key.text, .source = source_of(entry.value)};
   for (const auto& limit : entry.value.entries) {
-    if (limit.key.text == "rate" || limit.key.text == "limits") plan.limits.push_back(limit);
+    if (is_limit(limit.key.text)) plan.limits.push_back(limit);
   }
+  if (const auto* of_routes = value_of(entry.value, "of_routes")) plan.of_routes = source_of(*of_routes);
   return plan;
 }
 
@@ -103,7 +106,11 @@ std::vector<Entry> entries_of(const Preset& preset, const Plan* plan, const std:
   for (const auto& entry : preset.settings) {
     if (!has(entry.key.text)) entries.push_back(entry);
   }
-  if (plan && !has("rate") && !has("limits")) entries.insert(entries.end(), plan->limits.begin(), plan->limits.end());
+  if (plan && !has("rate") && !has("limits")) {
+    for (const auto& entry : plan->limits) {
+      if (!has(entry.key.text)) entries.push_back(entry);
+    }
+  }
   for (auto& entry : entries) put_at(entry.key, at), put_at(entry.value, at);
   return entries;
 }

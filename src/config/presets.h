@@ -23,7 +23,8 @@ struct Source {
 struct Plan {
   std::string name;
   Source source;
-  std::vector<Entry> limits;  ///< `rate`, `limits`
+  std::vector<Entry> limits;             ///< `rate`, `limits`, `routes`
+  std::optional<Source> of_routes = {};  ///< what `routes` rest on beside `source`
 };
 
 struct Preset {
@@ -48,7 +49,7 @@ std::vector<std::string_view> preset_names();
 const Plan* find_plan(const Preset& preset, std::string_view name);
 
 /// The settings and limits as entries of an upstream at this position, without those keys that `beside` has. Where that
-/// has a limit, the plan's are left out.
+/// has `rate` or `limits`, the plan's are left out, and its routes.
 std::vector<Entry> entries_of(const Preset& preset, const Plan* plan, const std::vector<Entry>& beside, const Node& at);
 
 /// As YAML in one line: `[api.github.com, uploads.github.com]`.

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
+#include <variant>
 
 #include "access/address.h"
 #include "access/rule.h"
@@ -136,30 +136,23 @@ void check_codes(Issues& issues, const std::string& path, const std::vector<std:
 void check_refusals(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
   for (std::size_t i = 0; i < settings.pause_on.size(); ++i)
     check_count(issues, path + ".pauseOn[" + std::to_string(i) + "]", settings.pause_on[i], 400, 599);
-  check_count(issues, path + ".retry.attempts", settings.retry.attempts, 1, 100);
-  check_count(issues, path + ".retry.budget", settings.retry.budget, 0, 100);
-  check_codes(issues, path + ".retry.except", settings.retry.except);
+  check_retry(issues, path + ".retry", settings.retry);
   check_count(issues, path + ".breaker.failures", settings.breaker.failures, 0, 1000);
   check_duration(issues, path + ".breaker.maxPause", settings.breaker.max_pause, 100ms, 1h);
 }
 
 Issues settings_issues(const std::string& path, const UpstreamSettings& settings) {
   Issues issues;
-  const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
+  const auto& queue = settings.queue;
   check_count(issues, path + ".maxConcurrent", settings.max_concurrent, 1, 100'000);
   check_count(issues, path + ".maxTunnels", settings.max_tunnels, 0, 100'000);
   check_count(issues, path + ".maxWeight", settings.max_weight, 1, 1'000'000);
   check_count(issues, path + ".queue.maxPending", static_cast<std::int64_t>(queue.max_pending), 0, 1'000'000);
   check_duration(issues, path + ".queue.maxWait", queue.max_wait, 0s, 24h);
-  check_timeout(issues, path + ".timeouts.connect", timeouts.connect);
-  check_timeout(issues, path + ".timeouts.firstByte", timeouts.first_byte);
-  check_timeout(issues, path + ".timeouts.idle", timeouts.idle);
-  check_timeout(issues, path + ".timeouts.total", timeouts.total);
-  check_timeout(issues, path + ".timeouts.body", timeouts.body);
-  check_timeout(issues, path + ".timeouts.tunnelIdle", timeouts.tunnel_idle);
-  check_timeout(issues, path + ".timeouts.tunnelRest", timeouts.tunnel_rest);
+  check_timeouts(issues, path + ".timeouts", settings.timeouts);
   check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
+  check_routes(issues, path, settings);
   check_refusals(issues, path, settings);
   check_redaction(issues, path + ".redact", settings.redact);
   return issues;
@@ -198,9 +191,9 @@ void check_base_url(Issues& issues, const std::string& path, const BaseUrl& url)
   if (*read_again != url) add(issues, path, ": '" + to_string(url) + "' is not in its plain form");
 }
 
-// `match` may be left out, or be empty, if there is a baseUrl.
+// `match` may be left out, or be empty, if there is a baseUrl; beside permits there is none.
 void check_match_list(Issues& issues, const std::string& path, const UpstreamConfig& upstream, Taken& taken) {
-  if (upstream.match.empty() && !upstream.base_url)
+  if (upstream.match.empty() && !upstream.base_url && !upstream.permits)
     issues.push_back(
         {path + ".match", path + " has no match: say which hosts are its own, as in match: api.example.com"});
   for (std::size_t i = 0; i < upstream.match.size(); ++i) {
@@ -225,6 +218,25 @@ void check_https(Issues& issues, const Config& config) {
   }
 }
 
+/// A permit has no host, no path and no answer: what is decided by these cannot be.
+void check_permits(Issues& issues, const std::string& path, const UpstreamConfig& upstream) {
+  const char* const kBeside = " stands beside permits: true, which leads to no host";
+  if (upstream.base_url) {
+    add(issues, path + ".baseUrl", kBeside);
+  } else if (!upstream.match.empty()) {
+    add(issues, path + ".match", kBeside);
+  }
+  const auto& settings = upstream.settings;
+  if (settings.group && settings.group->by != GroupRule::By::header)
+    add(issues, path + ".group",
+        " must be header:NAME, as in header:Penstock-Group: a permit has neither path nor host");
+  for (std::size_t i = 0; i < settings.limits.size(); ++i) {
+    if (!std::holds_alternative<AdaptiveConfig>(settings.limits[i].kind)) continue;
+    add(issues, path + ".limits[" + std::to_string(i) + "].adaptive",
+        " learns from what an API refuses; permits are not answered by one");
+  }
+}
+
 void check_upstreams(Issues& issues, const Config& config) {
   Taken taken;
   std::set<std::string> names;
@@ -236,11 +248,28 @@ void check_upstreams(Issues& issues, const Config& config) {
     if (!names.insert(name).second) issues.push_back({path, "there are two upstreams named '" + name + "'", false});
     check_match_list(issues, path, upstream, taken);
     if (upstream.base_url) check_base_url(issues, path + ".baseUrl", *upstream.base_url);
+    if (upstream.permits) check_permits(issues, path, upstream);
     check_settings(issues, path, upstream.settings, config.defaults);
   }
 }
 
 }  // namespace
+
+void check_timeouts(Issues& issues, const std::string& path, const TimeoutConfig& timeouts) {
+  check_timeout(issues, path + ".connect", timeouts.connect);
+  check_timeout(issues, path + ".firstByte", timeouts.first_byte);
+  check_timeout(issues, path + ".idle", timeouts.idle);
+  check_timeout(issues, path + ".total", timeouts.total);
+  check_timeout(issues, path + ".body", timeouts.body);
+  check_timeout(issues, path + ".tunnelIdle", timeouts.tunnel_idle);
+  check_timeout(issues, path + ".tunnelRest", timeouts.tunnel_rest);
+}
+
+void check_retry(Issues& issues, const std::string& path, const RetryConfig& retry) {
+  check_count(issues, path + ".attempts", retry.attempts, 1, 100);
+  check_count(issues, path + ".budget", retry.budget, 0, 100);
+  check_codes(issues, path + ".except", retry.except);
+}
 
 std::vector<Issue> find_issues(const Config& config) {
   Issues issues;

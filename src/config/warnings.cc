@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/checks.h"
+#include "config/route_match.h"
+
 namespace penstock::config {
 
 namespace {
@@ -50,6 +53,27 @@ void warn_of_paths(Warnings& warnings, const UpstreamConfig& upstream) {
   }
 }
 
+/// Of the routes with limits that fit a request, the first one's count.
+void warn_of_routes(Warnings& warnings, const UpstreamSettings& settings) {
+  const auto& routes = settings.routes;
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const auto hides = [&](const RouteConfig& earlier) {
+      return has_limits(settings, earlier.name) && covers(earlier.match, routes[i].match);
+    };
+    const auto place = ".routes[" + std::to_string(i) + "]";
+    const auto end = routes.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto earlier = std::find_if(routes.begin(), end, hides);
+    if (has_limits(settings, routes[i].name) && earlier != end)
+      warnings.add(place, "the limits of the route " + routes[i].name + " never count, for " + earlier->name +
+                              " fits all its requests, and stands before it");
+  }
+}
+
+void warn_of_routes_in_tunnels(Warnings& warnings, const UpstreamSettings& settings) {
+  if (settings.routes.empty()) return;
+  warnings.add(".routes", "https:// goes through tunnels, which have no route" + std::string(kInstead));
+}
+
 /// Warns of rules that do not apply to https, as it goes through tunnels.
 void warn_of_tunnels(Warnings& warnings, const UpstreamConfig& upstream) {
   warn_of_paths(warnings, upstream);
@@ -59,6 +83,7 @@ void warn_of_tunnels(Warnings& warnings, const UpstreamConfig& upstream) {
   if (!has_tunnels) return;
   warn_of_limits(warnings, upstream.settings);
   warn_of_group(warnings, upstream.settings.group);
+  warn_of_routes_in_tunnels(warnings, upstream.settings);
 }
 
 /// A pattern is compared with the URL that the application calls, where http:// means port 80.
@@ -101,6 +126,7 @@ std::vector<Issue> find_warnings(const Config& config, const Said& said) {
   };
   for (const auto& upstream : config.upstreams) {
     Warnings warnings(all, upstream.name);
+    warn_of_routes(warnings, upstream.settings);
     switch (upstream.settings.https) {
       case Https::originate: warn_of_port(warnings, upstream); break;
       case Https::intercept: warn_of_closed_ports(warnings, upstream, config.access); break;
@@ -108,9 +134,12 @@ std::vector<Issue> find_warnings(const Config& config, const Said& said) {
         if (!means_tunnels(upstream.name)) warn_of_tunnels(warnings, upstream);
     }
   }
-  if (Warnings warnings(all, "*"); config.unmatched.https == Https::tunnel && !means_tunnels("*")) {
+  Warnings of_star(all, "*");
+  warn_of_routes(of_star, config.unmatched);
+  if (Warnings& warnings = of_star; config.unmatched.https == Https::tunnel && !means_tunnels("*")) {
     warn_of_limits(warnings, config.unmatched);
     warn_of_group(warnings, config.unmatched.group);
+    warn_of_routes_in_tunnels(warnings, config.unmatched);
   }
   warn_of_plain_ports(all, config.access);
   return all;

@@ -8,17 +8,17 @@
 namespace penstock::flow {
 
 bool Arrivals::refuse_at_once(Time now, const Arrival& arrival, Commands& commands) {
-  const LimitIndex forbidding = asker_.limiter().forbids(arrival.weight);
+  const LimitIndex forbidding = asker_.limiter().forbids(arrival.weight, arrival.route);
   if (forbidding != kNoLimit) return refuse(now, arrival, Refused::too_heavy, forbidding, commands), true;
   if (slots_.free() > 0) return false;
-  const Lane* known = std::as_const(lanes_).find(arrival.group);
+  const Lane* known = std::as_const(lanes_).find(arrival.lane());
   if (has_place(arrival, known)) return false;
   return refuse(now, arrival, Refused::queue_full, reasons_.of_arrival(now, known), commands), true;
 }
 
 Ticket Arrivals::accept(Time now, const Arrival& arrival, Commands& commands) {
   if (arrival.tunnel && !tunnels_.make_room(now, commands)) return wait_outside(now, arrival, commands);
-  Lane& lane = lanes_.of(arrival.group);
+  Lane& lane = lanes_.of(arrival.lane());
   const Asker::Asked asked = asker_.ask_for_arrival(now, lane, arrival.weight);
   if (asked == Asker::Asked::granted) return start(now, arrival, lane, commands);
   return wait_or_refuse(now, arrival, lane, asked, commands);
@@ -65,11 +65,11 @@ Ticket Arrivals::wait_or_refuse(Time now, const Arrival& arrival, Lane& lane, As
 
 Ticket Arrivals::wait_outside(Time now, const Arrival& arrival, Commands& commands) {
   const Time patience = patience_of(arrival);
-  if (patience <= 0 || !has_place(arrival, std::as_const(lanes_).find(arrival.group))) {
+  if (patience <= 0 || !has_place(arrival, std::as_const(lanes_).find(arrival.lane()))) {
     refuse(now, arrival, patience > 0 ? Refused::queue_full : Refused::wait_over, kTunnels, commands);
     return {};
   }
-  Lane& lane = queue_.full() ? make_room(now, arrival, commands) : lanes_.of(arrival.group);
+  Lane& lane = queue_.full() ? make_room(now, arrival, commands) : lanes_.of(arrival.lane());
   const std::uint32_t index = take(now, arrival, lane, Stage::waiting);
   requests_[index].outside = true;
   requests_[index].deadline = now + patience;
@@ -109,13 +109,13 @@ std::optional<Refused> Arrivals::refusal(Time now, const Arrival& arrival, const
   if (deadline <= now || asker_.nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
   const std::int64_t units = lane.unbooked_units();
   if (lane.ask.under_way() || units == 0) return std::nullopt;
-  const Time own = asker_.limiter().ahead(now, arrival.group, units + arrival.weight - 1, 0);
+  const Time own = asker_.limiter().ahead(now, arrival.lane(), units + arrival.weight - 1, 0);
   return own > deadline ? std::optional(Refused::wait_over) : std::nullopt;
 }
 
 void Arrivals::refuse(Time now, const Arrival& arrival, Refused why, LimitIndex by, Commands& commands) {
   const Time paused = asker_.paused_until(arrival.group);
-  const Time wait = estimates_.retry_after(now, asker_.limiter(), arrival.group, arrival.weight, paused);
+  const Time wait = estimates_.retry_after(now, asker_.limiter(), arrival.lane(), arrival.weight, paused);
   commands.refuse.push_back({arrival.id, why, 0, wait, by});
 }
 
@@ -132,12 +132,12 @@ bool Arrivals::has_place(const Arrival& arrival, const Lane* lane) const {
 /// Returns the arrival's lane: the one that it had may have been deleted with its last request.
 Lane& Arrivals::make_room(Time now, const Arrival& arrival, Commands& commands) {
   server_.refuse(now, queue_.makes_room(arrival.in_place_of), Refused::queue_full, commands);
-  return lanes_.of(arrival.group);
+  return lanes_.of(arrival.lane());
 }
 
-void Arrivals::refuse_excess(Time now, std::string_view group, Commands& commands) {
-  for (Lane* lane = lanes_.find(group); lane && !lane->ask.under_way() && lane->queue.beyond() > 0;
-       lane = lanes_.find(group)) {
+void Arrivals::refuse_excess(Time now, LaneKey key, Commands& commands) {
+  for (Lane* lane = lanes_.find(key); lane && !lane->ask.under_way() && lane->queue.beyond() > 0;
+       lane = lanes_.find(key)) {
     if (!queue_.overfull()) {
       lane->queue.admit_all(requests_);
     } else if (queue_.may_make_room(lane->queue.places() - 1)) {

@@ -23,10 +23,13 @@ namespace penstock::flow {
 struct Arrival {
   RequestId id = 0;
   int weight = 1;
-  std::string_view group = {};        ///< names its lane
+  std::string_view group = {};        ///< names its lane, with the route
+  std::string_view route = {};        ///< the one whose limits it counts in, too; empty: none. A tunnel has none
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
   bool tunnel = false;                ///< may rest
   Ticket in_place_of = {};            ///< the request that leaves a full queue for it; dead: the lanes' lengths decide
+
+  LaneKey lane() const { return LaneKey(group, route); }
 };
 
 class Arrivals {
@@ -49,9 +52,9 @@ class Arrivals {
   bool refuse_at_once(Time now, const Arrival& arrival, Commands& commands);
   /// It starts, waits, or is refused. Unless it starts, other lanes may have something to do now.
   Ticket accept(Time now, const Arrival& arrival, Commands& commands);
-  /// Requests of the group that were let in beyond a full queue, and not started by the answer that they awaited, are
+  /// Requests of the lane that were let in beyond a full queue, and not started by the answer that they awaited, are
   /// refused, unless a longer lane makes room for them.
-  void refuse_excess(Time now, std::string_view group, Commands& commands);
+  void refuse_excess(Time now, LaneKey key, Commands& commands);
 
  private:
   Ticket wait_outside(Time now, const Arrival& arrival, Commands& commands);

@@ -32,7 +32,8 @@ bool Asker::ask(Time now, Lane& lane, std::size_t count, int weight) {
 bool Asker::ask_to_resume(Time now, Lane& lane) {
   lane.ask.begin_to_resume();
   lane.ask.leave_line();
-  return put(now, {.group = lane.group(), .weight = 0});
+  const LaneKey key = lane.key();
+  return put(now, {.group = key.group, .route = key.route, .weight = 0});
 }
 
 // The usual case, a free slot and no request ahead, needs no list and no heap. Any other answer is kept in the lane.
@@ -41,7 +42,8 @@ Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
     lane.ask.stopped_by(refused->limited_by, now);
     return Asked::refused;
   }
-  if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest() || lanes_.any_awaits_permit()) return Asked::no;
+  if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest()) return Asked::no;
+  if (lanes_.any_awaits_permit(lane.route) || held_back(now, lane)) return Asked::no;
   if (gates_.any() && admit(now, lane, 1) == 0) {
     lane.ask.told_for(weight);
     return gates_.asks() ? Asked::to_probe : Asked::no;
@@ -78,11 +80,15 @@ Ask Asker::ask_of(const Lane& lane, std::size_t count, int weight) const {
     return left <= slots ? units : units * static_cast<std::int64_t>(slots) / static_cast<std::int64_t>(left);
   };
   const std::int64_t asked = std::min(own.units, static_cast<std::int64_t>(count) * weight);
-  return {.group = lane.group(),
+  const std::int64_t behind = lane.route ? lane.route->unbooked_units - lane.counted.unbooked_units : 0;
+  const LaneKey key = lane.key();
+  return {.group = key.group,
+          .route = key.route,
           .count = count,
           .weight = weight,
           .more = with_slots(own.units - asked),
-          .others = with_slots(all.units - own.units)};
+          .others = with_slots(all.units - own.units),
+          .of_route = std::min(behind, static_cast<std::int64_t>(slots))};
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------
@@ -91,27 +97,35 @@ bool Asker::book(Time now, Lane& lane, std::size_t asked_for, const Booking& boo
   const std::size_t usable = std::min(asked_for, booking.departures.size());
   learn_pause(now, lane, booking);
   const std::size_t granted = gates_.any() && usable > 0 ? admit(now, lane, usable) : usable;
-  const std::uint32_t gates = gates_.pass(lane.group(), granted);
   // Any answer but "wait for a permit" means that the lane has lost its place in the line for a permit.
   if (lane.has_resuming() && (granted == asked_for || booking.stop != Booking::Stop::permit)) permit_may_be_free(lane);
+  if (granted > 0) add_departures(now, lane, std::span(booking.departures).first(granted));
+  give_back(now, lane.key(), std::span(booking.departures).subspan(granted));
+  if (granted < usable) permit_may_be_free(lane), departures_came(now, usable - granted);
+  const bool may_wait = granted == asked_for || granted < usable || note_stop(now, lane, booking);
+  // Only when it is known what stops the route: else the next lane would ask in vain.
+  if (granted > 0) lanes_.ask_for_route_no_more(now, lane);
+  lane.ask.use_permits(granted);
+  const bool none_is_free = booking.stop == Booking::Stop::permit && booking.scope != Booking::Scope::group;
+  if (none_is_free) lane.ask.take_permits(booking.scope);
+  if (granted < asked_for) lanes_.pass_permits_on(now, lane);
+  return may_wait;
+}
+
+void Asker::add_departures(Time now, Lane& lane, std::span<const Departure> granted) {
+  const std::uint32_t gates = gates_.pass(lane.group(), granted.size());
   // A departure granted for now was held, if at all, by the limit of an earlier answer, not by the one named here.
   const LimitIndex held_by =
-      granted > 0 && lane.wants() > 0 ? reasons_.last_limit(requests_[lane.first_wanting(requests_)]) : kNoLimit;
-  for (std::size_t i = 0; i < granted; ++i) {
-    Departure departure = booking.departures[i];
+      lane.wants() > 0 ? reasons_.last_limit(requests_[lane.first_wanting(requests_)]) : kNoLimit;
+  for (Departure departure : granted) {
     if (departure.limited_by == kNoLimit) departure.limited_by = held_by;
     departure.gates = gates;
     lane.departures.add(departure);
   }
-  give_back(now, lane.group(), std::span(booking.departures).subspan(granted));
-  if (granted < usable) permit_may_be_free(lane), departures_came(now, usable - granted);
-  if (granted > 0) lanes_.served(lane);
-  if (granted > 0 && booking.departures.front().at <= now) stop_.granted_at_once();
-  const bool may_wait = granted == asked_for || granted < usable || note_stop(now, lane, booking);
-  lane.ask.use_permits(granted);
-  if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.ask.lose_permits();
-  if (granted < asked_for) lanes_.pass_permits_on(now, lane);
-  return may_wait;
+  lanes_.served(lane);
+  if (granted.front().at > now) return;
+  stop_.granted_at_once();
+  if (lane.route) lane.route->granted_at_once();
 }
 
 // False: the next request must be refused.
@@ -119,6 +133,7 @@ bool Asker::note_stop(Time now, Lane& lane, const Booking& booking) {
   const bool of_all = booking.scope == Booking::Scope::upstream;
   lane.ask.stopped_by(booking.limited_by, now);
   if (of_all) stop_.stopped_by(lane.ask.limited());
+  if (booking.scope == Booking::Scope::route) lane.route->stopped_by(lane.ask.limited());
   if (booking.stop == Booking::Stop::refused) {
     const LastRefusal refusal{booking.limited_by, lane.ask.weight(), booking.ask_again};
     of_all ? stop_.forbid(refusal) : lane.ask.forbid(refusal);
@@ -131,18 +146,27 @@ bool Asker::note_stop(Time now, Lane& lane, const Booking& booking) {
 
 void Asker::tell(Time now, Lane& lane, const Booking& booking) {
   if (booking.stop == Booking::Stop::permit) {
+    lanes_.ask_for_route_no_more(now, lane);
     lane.ask.enter_line(booking.scope);
     return lane.ask.await_permit(booking.scope);
   }
   if (booking.ask_again == 0 && !booking.departures.empty()) {  // the lane asks when its last departure is near
-    if (booking.not_before > now && booking.scope == Booking::Scope::upstream) stop_.reserved();
-    return;
+    if (booking.not_before <= now) return;
+    if (booking.scope == Booking::Scope::upstream) return stop_.reserved();
+    if (booking.scope == Booking::Scope::route) lane.route->reserved();
+    return lane.ask.enter_line(booking.scope);
   }
   const Time named = booking.ask_again != 0 ? booking.ask_again : now + kHorizon;
   const Time ask_again = std::max(named, now + 1);  // time must pass in between
   if (booking.scope == Booking::Scope::group) {
+    lanes_.ask_for_route_no_more(now, lane);
     lane.ask.enter_line(booking.scope);
     return lane.ask.ask_later(ask_again, std::max(booking.not_before, now));
+  }
+  if (booking.scope == Booking::Scope::route) {
+    lane.ask.enter_line(booking.scope);
+    const bool in_vain = booking.departures.empty();
+    return lanes_.stop_route(now, lane, ask_again, std::max(booking.not_before, now), in_vain);
   }
   stop_.reserved();
   stop_.stop(lane, ask_again, booking.not_before);
@@ -176,6 +200,7 @@ std::size_t Asker::admit(Time now, Lane& lane, std::size_t count) {
     stop_.stopped_by(lane.ask.limited());
     stop_.stop(lane, stop.ask_again, stop.not_before);
   } else {
+    lanes_.ask_for_route_no_more(now, lane);
     lane.ask.ask_later(stop.ask_again, stop.not_before);
   }
   lanes_.pass_permits_on(now, lane);
@@ -205,10 +230,10 @@ void Asker::leave_gates(Time now, Request& request, std::uint32_t index, bool an
 
 void Asker::gate_changes(Time now, std::string_view group) {
   if (group.empty()) return stop_.lift(now);
-  Lane* lane = lanes_.find(group);
-  if (!lane) return;
-  if (lane->ask.told_to_wait()) lane->ask.forget_told();
-  lanes_.rest(now, *lane);
+  lanes_.each_of_group(group, [&](Lane& lane) {
+    if (lane.ask.told_to_wait()) lane.ask.forget_told();
+    lanes_.rest(now, lane);
+  });
 }
 
 // ---- departures and permits -----------------------------------------------------------------------------------------
@@ -216,27 +241,28 @@ void Asker::gate_changes(Time now, std::string_view group) {
 Departure Asker::take_departure(Time now, Lane& lane) {
   const Departure departure = lane.departures.pop_front();
   // The process stood still meanwhile. The limiter must know before any lane asks for the same time.
-  return now > departure.at + kOnTime ? limiter_->report_late(lane.group(), departure, now) : departure;
+  return now > departure.at + kOnTime ? limiter_->report_late(lane.key(), departure, now) : departure;
 }
 
-void Asker::give_back(Time now, std::string_view group, std::span<const Departure> departures) {
-  for (const Departure& departure : departures) limiter_->give_back(now, group, departure);
+void Asker::give_back(Time now, LaneKey lane, std::span<const Departure> departures) {
+  for (const Departure& departure : departures) limiter_->give_back(now, lane, departure);
 }
 
-void Asker::return_departure(Time now, std::string_view group, const Departure& departure) {
-  if (departure.gates != 0) gates_.give_back(group, departure);
-  limiter_->give_back(now, group, departure);
+void Asker::return_departure(Time now, const Lane& lane, const Departure& departure) {
+  if (departure.gates != 0) gates_.give_back(lane.group(), departure);
+  limiter_->give_back(now, lane.key(), departure);
 }
 
 // Earlier answers are void, as they assumed these departures.
 void Asker::give_all_back(Time now, Lane& lane) {
-  lane.ask.offer_permits(lane.departures.size());
-  while (!lane.departures.empty()) return_departure(now, lane.group(), lane.departures.pop_back());
+  lane.ask.offer_permits(Booking::Scope::upstream, lane.departures.size());
+  if (lane.route) lane.ask.offer_permits(Booking::Scope::route, lane.departures.size());
+  while (!lane.departures.empty()) return_departure(now, lane, lane.departures.pop_back());
   lane.ask.forget_told();
 }
 
 void Asker::landed(Time now, Lane& lane) {
-  if (!limiter_->landed(now, lane.group())) return;
+  if (!limiter_->landed(now, lane.key())) return;
   permit_may_be_free(lane);
   stop_.resume_now(now);  // a tunnel that was refused a permit waits in no line for it
   lanes_.permit_came(now, lane);
@@ -255,10 +281,12 @@ void Asker::departures_came(Time now, std::size_t count) {
 
 void Asker::settle(Time now, Lane& lane) {
   std::size_t given_back = 0;
-  for (; lane.has_surplus(); ++given_back) return_departure(now, lane.group(), lane.departures.pop_back());
+  for (; lane.has_surplus(); ++given_back) return_departure(now, lane, lane.departures.pop_back());
   if (given_back > 0) permit_may_be_free(lane);
   if (lane.queue.empty() && !lane.has_resuming() && lane.ask.line()) {
-    limiter_->cancel_wait(now, *lane.ask.line(), lane.group());
+    // Of what its route was told, other lanes may still wait for their part.
+    const bool of_all = *lane.ask.line() == Booking::Scope::upstream;
+    limiter_->cancel_wait(now, of_all ? Booking::Scope::upstream : Booking::Scope::group, lane.key());
     lane.ask.leave_line();
     permit_may_be_free(lane);  // tunnels that resume relied on the lane's place in the line, too
   }
@@ -268,7 +296,14 @@ void Asker::settle(Time now, Lane& lane) {
   if (stop_.has_reservation() && lanes_.none_wants() && !stop_.asks_under_way()) {
     stop_.not_reserved();
     stop_.lift(now);
-    limiter_->cancel_wait(now, Booking::Scope::upstream, lane.group());
+    limiter_->cancel_wait(now, Booking::Scope::upstream, lane.key());
+  }
+  // While a lane asks for the route, a request that arrives may stand in no queue yet.
+  const bool route_wants = lane.route && (lane.route->unbooked_units > 0 || lane.route->asking.lanes > 0);
+  if (lane.route && lane.route->has_reservation() && !route_wants) {
+    lane.route->not_reserved();
+    lane.route->lift(now);
+    limiter_->cancel_wait(now, Booking::Scope::route, lane.key());
   }
   departures_came(now, given_back);
   lanes_.forget_unused(lane);
@@ -278,27 +313,36 @@ void Asker::forget_if_lighter(Time now, Lane& lane) {
   if (lane.wants() > 0 && requests_[lane.first_wanting(requests_)].weight >= lane.ask.weight()) return;
   if (lane.ask.told_to_wait()) lane.ask.forget_told();
   stop_.lift_if_told(now, lane);
+  if (lane.route && lane.route->told_to(lane)) lanes_.lift(now, *lane.route);
 }
 
-void Asker::retry(Time now, Booking::Scope scope, std::string_view group) {
+void Asker::retry(Time now, Booking::Scope scope, LaneKey key) {
+  const auto rest = [&](Lane& lane) {
+    lane.ask.permit_may_be_free();
+    lane.ask.forbid({});
+    lanes_.rest(now, lane);
+  };
   if (scope == Booking::Scope::upstream) {
     stop_.retry(now);
-    lanes_.end_permit_waits(now);
-  } else if (Lane* lane = lanes_.find(group)) {
-    lane->ask.permit_may_be_free();
-    lane->ask.forbid({});
-    lanes_.rest(now, *lane);
+    lanes_.retry(now, {});
+  } else if (scope == Booking::Scope::route) {
+    lanes_.retry(now, key.route);
+  } else if (key.route.empty()) {
+    lanes_.each_of_group(key.group, rest);
+  } else if (Lane* lane = lanes_.find(key)) {
+    rest(*lane);
   }
 }
 
 void Asker::change(Time now, std::span<const LimitIndex> moved) {
   stop_.change(now, moved);
+  lanes_.change_routes(now, moved);
   lanes_.forget_told(now);
   lanes_.each([&](Lane& lane) {
     lane.renumber(moved);
     lane.ask.permit_may_be_free();
     const std::size_t granted = lane.flying() + lane.departures.size();
-    if (granted > 0) limiter_->count_existing(now, lane.group(), granted);
+    if (granted > 0) limiter_->count_existing(now, lane.key(), granted);
     lanes_.rest(now, lane);  // also lanes that want nothing, which are in no list
   });
 }

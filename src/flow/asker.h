@@ -4,6 +4,7 @@
 // Internal to flow/.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -61,7 +62,7 @@ class Asker {
   bool pass_gates(const Lane& lane, std::uint32_t index, const Departure& departure) {
     return departure.gates != 0 && gates_.took_off(lane.group(), index, departure);
   }
-  void give_back(Time now, std::string_view group, std::span<const Departure> departures);
+  void give_back(Time now, LaneKey lane, std::span<const Departure> departures);
   /// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks
   /// again for the head, which weighs more, and then for the rest.
   void give_all_back(Time now, Lane& lane);
@@ -80,8 +81,11 @@ class Asker {
   }
   /// The earliest time at which a request of the lane may leave; nullopt: unknown.
   std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const {
-    const std::optional<Time> own = lane.nobody_leaves_before();
-    return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
+    std::optional<Time> own = lane.nobody_leaves_before();
+    if (own || lane.ask.under_way()) return own;
+    if (stop_.holds(now)) own = stop_.not_before();
+    if (lane.route && lane.route->stops(now)) own = std::max(own.value_or(now), lane.route->not_before());
+    return own;
   }
 
   /// A request in flight was answered, and not refused; or it ends without an answer, so that the next one may go.
@@ -92,7 +96,7 @@ class Asker {
   void gate_changes(Time now, std::string_view group);
 
   // What changes all lanes.
-  void retry(Time now, Booking::Scope scope, std::string_view group);
+  void retry(Time now, Booking::Scope scope, LaneKey key);
   void change(Time now, std::span<const LimitIndex> moved);
   /// Whatever lanes were told to wait for, they may ask again.
   void forget_told(Time now) { stop_.lift(now), lanes_.forget_told(now); }
@@ -101,10 +105,11 @@ class Asker {
  private:
   bool put(Time now, const Ask& ask);
   Ask ask_of(const Lane& lane, std::size_t count, int weight) const;
+  void add_departures(Time now, Lane& lane, std::span<const Departure> granted);
   bool note_stop(Time now, Lane& lane, const Booking& booking);
   void tell(Time now, Lane& lane, const Booking& booking);
   void forget_if_lighter(Time now, Lane& lane);
-  void return_departure(Time now, std::string_view group, const Departure& departure);
+  void return_departure(Time now, const Lane& lane, const Departure& departure);
   // Gates of pauses.
   void learn_pause(Time now, const Lane& lane, const Booking& booking);
   std::size_t admit(Time now, Lane& lane, std::size_t count);

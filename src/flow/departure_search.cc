@@ -12,9 +12,9 @@ constexpr Instant kImprecision = 0.001;
 
 /// The latest frontiers of the limits for one departure that is no earlier than the last.
 struct DepartureSearch::Frontiers {
-  Frontier all;    ///< of all limits and the last departure; of equal ones the first in the configuration
-  Frontier wide;   ///< of the limits of the whole upstream and the last departure
-  Frontier group;  ///< of the limits of the group
+  Frontier all;     ///< of all limits and the last departure; of equal ones the first in the configuration
+  Frontier wide;    ///< of the limits of the whole upstream and the last departure
+  Frontier narrow;  ///< of the limits of the group and of the route
   Frontier refusing;
   Frontier delaying;
   LimitIndex full = kNoLimit;  ///< the first without a permit
@@ -29,15 +29,15 @@ bool DepartureSearch::find_next(const LimitSet::Group* group, Booking& booking) 
     booking.ask_again = booking.not_before = clock_.time(estimate(group, found.refusing));
     return false;
   }
-  if (limits_.has_wide() && found.group.at > found.wide.at + static_cast<Instant>(kGroupReach) + kImprecision) {
-    booking.scope = Booking::Scope::group;
-    tell_wait(group, found.group, kGroupReach, booking);
+  if (limits_.has_wide() && found.narrow.at > found.wide.at + static_cast<Instant>(kNarrowReach) + kImprecision) {
+    booking.scope = stopped_by(found.narrow);
+    tell_wait(group, found.narrow, kNarrowReach, booking);
     return false;
   }
   const Frontier next = weight_ > 0 ? after_guard(found.all, group) : found.all;
   if (rounded_up(next.at) > clock_.instant(now_ + kHorizon)) {
-    const bool by_group = !limits_.has_wide() && (next.by >= 0 || found.group.at > found.wide.at);
-    booking.scope = by_group ? Booking::Scope::group : Booking::Scope::upstream;
+    const bool by_narrow = !limits_.has_wide() && (next.by >= 0 || found.narrow.at > found.wide.at);
+    booking.scope = by_narrow ? stopped_by(next) : Booking::Scope::upstream;
     tell_wait(group, next, kHorizon, booking);
     return false;
   }
@@ -54,21 +54,21 @@ bool DepartureSearch::find_next(const LimitSet::Group* group, Booking& booking) 
 
 DepartureSearch::Frontiers DepartureSearch::frontiers(const LimitSet::Group* group) const {
   Frontiers found{.all = last_, .wide = last_};
-  limits_.each(group, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
+  limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
     if (!rule.looked_at || !rule.sees(weight_)) return;
-    const bool behind_others = others_.units > 0 && !rule.of_group();
+    const Taken taken = taken_of(rule);
     const Instant frontier =
-        behind_others ? limit.frontier_behind(last_.at, others_.units, weight_) : limit.frontier(weight_);
+        taken.units > 0 ? limit.frontier_behind(last_.at, taken.units, weight_) : limit.frontier(weight_);
     found.all.raise(frontier, index);
-    (rule.of_group() ? found.group : found.wide).raise(frontier, index);
+    (rule.narrow() ? found.narrow : found.wide).raise(frontier, index);
     (rule.refuses() ? found.refusing : found.delaying).raise(frontier, index);
-    if (found.full == kNoLimit && limit.full(rule.of_group() ? 0 : others_.departures)) found.full = index;
+    if (found.full == kNoLimit && limit.full(taken.departures)) found.full = index;
   });
   for (const PauseLimit* pause : {&limits_.pause(), group ? &group->pause : nullptr}) {
     if (!pause || weight_ == 0) continue;
     const Instant until = pause->frontier(weight_);
     found.all.raise(until, kPause);
-    (pause == &limits_.pause() ? found.wide : found.group).raise(until, kPause);
+    (pause == &limits_.pause() ? found.wide : found.narrow).raise(until, kPause);
     found.delaying.raise(until, kPause);
   }
   return found;
@@ -80,7 +80,7 @@ Frontier DepartureSearch::after_guard(Frontier found, const LimitSet::Group* gro
   Instant before = kAlways;
   for (int rounds = 8; rounds > 0 && found.at > before; --rounds) {
     before = found.at;
-    limits_.each(group, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
+    limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
       if (rule.looked_at) found.raise(limit.after_guard(found.at), index);
     });
   }
@@ -92,7 +92,7 @@ void DepartureSearch::tell_wait(const LimitSet::Group* group, Frontier found, Ti
   booking.not_before = clock_.time(estimate(group, found));
   booking.ask_again = booking.not_before - reach;
   if (found.at != kNever) return;
-  limits_.each(group, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
+  limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
     if (rule.looked_at && limit.frontier(weight_) == kNever)
       booking.ask_again = std::max(booking.ask_again, clock_.time(limit.reset_at()));
   });
@@ -103,7 +103,7 @@ Instant DepartureSearch::estimate(const LimitSet::Group* group, Frontier found) 
   if (found.at != kNever) return found.at;
   const Instant now = clock_.instant(now_);
   Instant latest = now;
-  limits_.each(group, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
+  limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
     if (!rule.looked_at) return;
     const Instant frontier = limit.frontier(weight_);
     latest = std::max(latest, frontier == kNever ? limit.ahead(now, weight_ - 1) : frontier);

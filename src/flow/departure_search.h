@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "flow/limit.h"
 #include "flow/limit_set.h"
@@ -12,9 +13,9 @@
 
 namespace penstock::flow {
 
-/// A departure of a group is granted only if the group's frontier is at most this long (µs) after the upstream's: so
-/// the limits of the upstream never commit further ahead than this because of a group.
-inline constexpr Time kGroupReach = 5'000;
+/// A departure is granted only if the frontier of the limits of its group and route is at most this long (µs) after the
+/// upstream's: so the limits of the upstream never commit further ahead than this because of a group or a route.
+inline constexpr Time kNarrowReach = 5'000;
 
 /// The clock that limits are kept by, against the caller's.
 struct LimitClock {
@@ -35,14 +36,27 @@ struct Frontier {
 
 class DepartureSearch {
  public:
-  /// What other groups are about to take.
-  struct Others {
+  /// What other lanes are about to take.
+  struct Taken {
     std::int64_t departures = 0, units = 0;
+    void add(const Taken& more) { departures += more.departures, units += more.units; }
   };
-  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, int weight, const Others& others)
-      : limits_(limits), clock_(clock), now_(now), weight_(weight), others_(others), last_{clock.instant(now)} {}
-  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, int weight)
-      : DepartureSearch(limits, clock, now, weight, {}) {}
+  struct Others {
+    Taken all = {};
+    Taken of_route = {}, of_group = {};  ///< those of the same route, and of the same group
+  };
+  /// For a lane of that route, which must outlive this.
+  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, int weight,
+                  const Others& others)
+      : limits_(limits),
+        clock_(clock),
+        now_(now),
+        route_(route),
+        weight_(weight),
+        others_(others),
+        last_{clock.instant(now)} {}
+  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, int weight)
+      : DepartureSearch(limits, clock, now, route, weight, {}) {}
 
   /// Moves on to the next departure, no earlier than the last, which is committed by now; or returns false and says in
   /// `booking` why there is none. Null: of an unknown group.
@@ -57,6 +71,15 @@ class DepartureSearch {
  private:
   struct Frontiers;
 
+  Taken taken_of(const LimitSet::Rule& rule) const {
+    if (!rule.narrow()) return others_.all;
+    if (!rule.of_group()) return others_.of_route;
+    return rule.config.route.empty() ? others_.of_group : Taken();
+  }
+  /// What it stops: a narrow frontier that is no limit's is that of a pause of the group.
+  Booking::Scope stopped_by(const Frontier& narrow) const {
+    return narrow.by >= 0 ? limits_.rule(narrow.by).scope() : Booking::Scope::group;
+  }
   Frontiers frontiers(const LimitSet::Group* group) const;
   Frontier after_guard(Frontier found, const LimitSet::Group* group) const;
   Instant estimate(const LimitSet::Group* group, Frontier found) const;
@@ -65,6 +88,7 @@ class DepartureSearch {
   const LimitSet& limits_;
   const LimitClock& clock_;
   const Time now_;
+  const std::string_view route_;
   const int weight_;
   const Others others_;
   Frontier last_;

@@ -8,15 +8,24 @@
 
 namespace penstock::flow {
 
-Time Estimates::retry_after(Time now, const Limiter& limiter, std::string_view group, int weight,
-                            Time not_before) const {
+OtherUnits Estimates::others(LaneKey key, const Lane* lane) const {
+  const std::int64_t own = lane ? lane->counted.unbooked_units : 0;
+  OtherUnits others(lanes_.unbooked_units() - own);
+  if (const RouteLanes* route = lanes_.route(key.route)) others.of_route = route->unbooked_units - own;
+  if (lanes_.any_routes()) {
+    lanes_.each_of_group(key.group, [&](const Lane& one) { others.of_group += one.counted.unbooked_units; });
+    others.of_group -= own;
+  }
+  return others;
+}
+
+Time Estimates::retry_after(Time now, const Limiter& limiter, LaneKey key, int weight, Time not_before) const {
   constexpr Time kSecond = 1'000'000;
   const std::size_t ahead = queue_.pending() == 0 && slots_.free() == 0 ? 1 : queue_.pending();
   const Time by_slots = slots_.time_for(now, ahead);
-  const Lane* lane = lanes_.find(group);
+  const Lane* lane = lanes_.find(key);
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
-  const std::int64_t others = lanes_.unbooked_units() - (lane ? lane->counted.unbooked_units : 0);
-  const Time by_limits = std::max(limiter.expected(now, group, weight, units, others), not_before) - now;
+  const Time by_limits = std::max(limiter.expected(now, key, weight, units, others(key, lane)), not_before) - now;
   // Rounded up to seconds: a client that retried every few milliseconds would only be refused again.
   const Time estimated = std::max((by_slots + kSecond - 1) / kSecond, Time{1}) * kSecond;
   return std::clamp(by_limits > by_slots ? by_limits : estimated, kSecond / 1'000, kLongestRetry);

@@ -2,8 +2,6 @@
 // Estimates how long another request would wait. Internal to flow/.
 #pragma once
 
-#include <string_view>
-
 #include "flow/lanes.h"
 #include "flow/limiter.h"
 #include "flow/queue.h"
@@ -15,8 +13,10 @@ class Estimates {
  public:
   Estimates(const Slots& slots, const Queue& queue, const Lanes& lanes) : slots_(slots), queue_(queue), lanes_(lanes) {}
 
+  /// What waits in other lanes than that one, which may not be there.
+  OtherUnits others(LaneKey key, const Lane* lane) const;
   /// As Scheduler::retry_after().
-  Time retry_after(Time now, const Limiter& limiter, std::string_view group, int weight, Time not_before) const;
+  Time retry_after(Time now, const Limiter& limiter, LaneKey key, int weight, Time not_before) const;
 
  private:
   const Slots& slots_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -49,17 +50,29 @@ struct Forecast::Spot {
 /// or all that it has.
 class Forecast::Rivals {
  public:
-  explicit Rivals(const Lanes& lanes) {
+  explicit Rivals(const Lanes& lanes) : lanes_(lanes) {
     lanes.each([&](const Lane& lane) {
-      if (lane.wants() > 0) requests_.add(count_of(lane)), units_.add(lane.unbooked_units());
+      if (lane.wants() == 0) return;
+      requests_.add(count_of(lane)), units_.add(lane.unbooked_units());
+      if (lane.route) of_routes_[lane.route].add(lane.unbooked_units());
     });
     requests_.close(), units_.close();
+    for (auto& [route, units] : of_routes_) units.close();
   }
   std::int64_t requests_before(const Lane& lane, std::int64_t own) const {
     return requests_.without(count_of(lane), own);
   }
-  std::int64_t units_before(const Lane& lane, std::int64_t own) const {
-    return units_.without(lane.unbooked_units(), own);
+  OtherUnits units_before(const Lane& lane, std::int64_t own) const {
+    OtherUnits units(units_.without(lane.unbooked_units(), own));
+    if (const auto its = of_routes_.find(lane.route); its != of_routes_.end()) {
+      units.of_route = its->second.without(lane.unbooked_units(), own);
+    }
+    if (!of_routes_.empty()) {
+      lanes_.each_of_group(lane.group(), [&](const Lane& other) {
+        if (&other != &lane) units.of_group += std::min(other.unbooked_units(), own);
+      });
+    }
+    return units;
   }
 
  private:
@@ -84,7 +97,9 @@ class Forecast::Rivals {
    private:
     std::vector<std::int64_t> values_, sums_;
   };
+  const Lanes& lanes_;
   Cut requests_, units_;
+  std::map<const RouteLanes*, Cut> of_routes_;
 };
 
 // ---- which requests -------------------------------------------------------------------------------------------------
@@ -140,7 +155,7 @@ Forecast::Spot Forecast::last_of(const Lane& lane) const {
 }
 
 /// The last of a lane with limits of its own may be the last of all, however short the lane is: so the last of each
-/// lane is looked at, unless there are many.
+/// lane is looked at, unless there are many. Then that of each route is, in the longest of its lanes.
 std::optional<Time> Forecast::last_leaves(Time now) const {
   if (!queue_.outside().empty()) return std::nullopt;
   std::vector<Spot> spots;
@@ -149,8 +164,15 @@ std::optional<Time> Forecast::last_leaves(Time now) const {
   });
   if (spots.size() > kMostLanes) {
     const auto key = [&](const Spot& spot) { return std::pair(gates_.until(spot.lane->group()), spot.units); };
+    std::map<const RouteLanes*, Spot> of_routes;
+    for (const Spot& spot : spots) {
+      if (!spot.lane->route) continue;
+      const auto [last, is_first] = of_routes.try_emplace(spot.lane->route, spot);
+      if (!is_first && key(spot) > key(last->second)) last->second = spot;
+    }
     std::ranges::nth_element(spots, spots.begin() + kMostLanes, std::greater<>(), key);
     spots.resize(kMostLanes);
+    for (const auto& [route, spot] : of_routes) spots.push_back(spot);
   }
   const Rivals rivals(lanes_);
   std::optional<Time> last;
@@ -167,10 +189,11 @@ std::optional<Time> Forecast::last_leaves(Time now) const {
 /// It waits for what no time brings about.
 bool Forecast::nobody_knows(Time now, const Spot& spot) const {
   const Lane& lane = *spot.lane;
-  if (lane.ask.awaits() || lanes_.any_awaits_permit()) return true;
+  if (lane.ask.awaits() || lanes_.any_awaits_permit(lane.route)) return true;
   const bool redis_stops_all = stop_.holds(now) && stop_.limited().by == kRedis;
   const bool redis_stops_lane = lane.ask.told_to_wait() && lane.ask.limited().by == kRedis;
-  return redis_stops_all || redis_stops_lane || asker_.limiter().forbids(requests_[spot.index].weight) != kNoLimit;
+  return redis_stops_all || redis_stops_lane ||
+         asker_.limiter().forbids(requests_[spot.index].weight, lane.key().route) != kNoLimit;
 }
 
 std::optional<Time> Forecast::leaves(Time now, const Spot& spot, const Rivals& rivals) const {
@@ -185,14 +208,15 @@ std::optional<Time> Forecast::by_slots_and_limits(Time now, const Spot& spot, co
   const Lane& lane = *spot.lane;
   const Request& request = requests_[spot.index];
   const auto own = static_cast<std::int64_t>(spot.before - lane.departures.size());
-  const std::int64_t others = rivals.units_before(lane, spot.units + request.weight - 1);
+  const OtherUnits others = rivals.units_before(lane, spot.units + request.weight - 1);
   const std::int64_t ahead = own + rivals.requests_before(lane, own);
   const Time opens = std::max(now, gates_.until(lane.group()));
 
   // When the limits let the request pass that has so many of `ahead` before it.
   const auto allowed = [&](std::int64_t before) {
     const auto part = [&](std::int64_t units) { return ahead == 0 ? units : units * before / ahead; };
-    return asker_.limiter().expected(opens, lane.group(), request.weight, part(spot.units), part(others));
+    const OtherUnits some(part(others.all), part(others.of_route), part(others.of_group));
+    return asker_.limiter().expected(opens, lane.key(), request.weight, part(spot.units), some);
   };
   // How long so many others keep it waiting for a slot, if so many are free at first.
   const Time mean = slots_.mean_flight(now);

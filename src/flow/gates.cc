@@ -113,8 +113,9 @@ void Gates::forget_unused(Time now) {
 /// Requests that want a departure, and may not have asked yet because no slot is free.
 bool Gates::waits_for(std::string_view group) const {
   if (group.empty()) return lanes_.wants().requests > 0;
-  const Lane* lane = lanes_.find(group);
-  return lane && lane->wants() > 0;
+  bool some = false;
+  lanes_.each_of_group(group, [&](const Lane& lane) { some |= lane.wants() > 0; });
+  return some;
 }
 
 void Gates::sweep(Time now) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane: one FIFO queue of pending requests, of an upstream or of one of its groups, with the departures booked for
-// them and what the limiter told it. A departure is the lane's: the request at its head takes it. Internal to flow/.
+// A lane: one FIFO queue of pending requests, of an upstream, of one of its groups or routes, or of a group within a
+// route, with the departures booked for them and what the limiter told it. A departure is the lane's: the request at
+// its head takes it. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "flow/departures.h"
 #include "flow/lane_ask.h"
+#include "flow/lane_key.h"
 #include "flow/lane_queue.h"
 #include "flow/limit_remap.h"
 #include "flow/limiter.h"
@@ -22,6 +24,7 @@
 namespace penstock::flow {
 
 class LaneList;
+class RouteLanes;
 
 /// How many requests want a departure, and their units.
 struct Wants {
@@ -32,7 +35,7 @@ struct Wants {
 /// What a lane takes of the upstream: slots held for departures that it expects, and what it wants of the limits.
 struct Demand {
   std::size_t slots = 0;
-  Wants wants;  ///< none if it waits for a permit, or for a limit of its group
+  Wants wants;  ///< none if it waits for a permit, or for a limit of its group or route
   std::int64_t unbooked_units = 0;
 };
 
@@ -52,11 +55,14 @@ class SlotWait {
 
 class Lane {
  public:
-  explicit Lane(std::string_view group) : group_(group) {}
+  /// `its_route`, whose name stands in the key, must outlive it; null: it has none.
+  explicit Lane(LaneKey key, RouteLanes* its_route = nullptr)
+      : route(its_route), group_(key.group), route_name_(key.route) {}
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
   const std::string& group() const { return group_; }
+  LaneKey key() const { return LaneKey(group_, route_name_); }
 
   /// Moves a request of the lane to another stage. It is counted here from its first stage until it is released.
   void change_stage(Request& request, Stage to) {
@@ -83,6 +89,8 @@ class Lane {
   std::size_t wants() const { return queue.size() - std::min(queue.size(), expected()); }
   /// How many of these hold a slot already: they have returned.
   std::size_t wants_no_slot() const { return queue.returned() - std::min(queue.returned(), expected()); }
+  /// It wants a departure for a slot that it holds already, or is asking for one.
+  bool asks_with_slot() const { return queue.returned() > departures.size(); }
   /// The first of them; needs wants() > 0.
   std::uint32_t first_wanting(const Requests& requests) const { return queue.behind(requests, expected()); }
   /// How many from that one on have the same weight, all with or all without a slot.
@@ -95,12 +103,14 @@ class Lane {
   bool has_surplus() const { return departures.size() > queue.size(); }
   /// True if the lane is empty and may ask for an arrival at once.
   bool at_rest() const { return queue.empty() && expected() == 0 && !ask.to_resume(); }
-  Demand demand() const {
+  /// `behind`: it waits behind another lane of its route, which asks for both.
+  Demand demand(bool behind) const {
     const std::int64_t unbooked = unbooked_units();
     Demand demand{.slots = expected() - std::min(queue.returned(), expected()) + (ask.to_resume() ? 1 : 0),
                   .unbooked_units = unbooked};
-    const bool waits_for_group = ask.told_to_wait() && ask.line() == Booking::Scope::group;
-    if (!ask.awaits() && !waits_for_group) demand.wants = {wants(), std::max<std::int64_t>(0, unbooked - ask.units())};
+    const bool by_itself = ask.told_to_wait() && (for_route.asks || ask.line() == Booking::Scope::group);
+    if (!ask.awaits() && !by_itself && !behind)
+      demand.wants = {wants(), std::max<std::int64_t>(0, unbooked - ask.units())};
     return demand;
   }
 
@@ -134,6 +144,12 @@ class Lane {
   LaneAsk ask;
   SlotWait slot_wait;
   std::uint64_t last_served = 0;  ///< a serial number: the lane served longest ago goes first
+  RouteLanes* const route;
+  /// What the lane does for the other lanes of its route, see RouteLanes::Asking. Lanes alone changes it.
+  struct ForRoute {
+    bool asks = false;
+    bool with_slot = false;
+  } for_route;
 
   // Its places in the orders of lane_lists.h and in the sums of Lanes, which alone read and write them.
   struct InList {
@@ -156,6 +172,7 @@ class Lane {
 
  private:
   std::string group_;
+  const std::string_view route_name_;
   // How many of its requests are not released, in stage flying, and in stage resuming.
   std::int64_t requests_ = 0, flying_ = 0, resuming_ = 0;
 };

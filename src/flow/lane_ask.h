@@ -67,11 +67,13 @@ class LaneAsk {
   void find_no_permit() { no_permit_ = true; }
   void permit_may_be_free() { no_permit_ = false; }
 
-  // Permits of the upstream that came free, and are this lane's to ask for.
-  void offer_permits(std::size_t count) { offered_ += count; }
-  void use_permits(std::size_t count) { offered_ -= std::min(offered_, count); }
-  void lose_permits() { offered_ = 0; }
-  std::size_t pass_permits_on() { return std::exchange(offered_, 0); }
+  // Permits of the upstream or of the route that came free, and are this lane's to ask for.
+  void offer_permits(Booking::Scope of, std::size_t count) { offered(of) += count; }
+  void use_permits(std::size_t count) {
+    for (std::size_t* some : {&offered_.upstream, &offered_.route}) *some -= std::min(*some, count);
+  }
+  /// Takes them from the lane: it passes them on, or none of these is free.
+  std::size_t take_permits(Booking::Scope of) { return std::exchange(offered(of), 0); }
 
   /// The ask was in vain, as any other lane's would have been: the lane comes first again in its list.
   void keep_precedence(bool kept) { precedes_ = kept; }
@@ -86,6 +88,12 @@ class LaneAsk {
   void renumber(std::span<const LimitIndex> moved) { limited_.by = renumbered(limited_.by, moved), forbidden_ = {}; }
 
  private:
+  struct Offered {
+    std::size_t upstream = 0, route = 0;
+  };
+  /// Permits of a group are offered to no lane: each of the group's may ask.
+  std::size_t& offered(Booking::Scope of) { return of == Booking::Scope::route ? offered_.route : offered_.upstream; }
+
   std::size_t count_ = 0;  // departures of the ask under way
   int weight_ = 1;
   bool resumes_ = false;
@@ -95,7 +103,7 @@ class LaneAsk {
   Time not_before_ = 0;                   // valid with again_
   std::optional<Booking::Scope> awaits_;  // the scope of the permit that it waits for
   std::optional<Booking::Scope> line_;
-  std::size_t offered_ = 0;
+  Offered offered_;
   LastLimit limited_;
   LastRefusal forbidden_;  // the last by a limit in refuse mode
 };

@@ -37,12 +37,13 @@ std::optional<Time> LaneServer::wake_at() const {
 // ---- a lane asks, is answered, and starts or loses the request at its head ------------------------------------------
 
 void LaneServer::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
+  if (lanes_.hold_back(now, lane)) return;
   const LaneQueue::Run run = lane.next_run(requests_);
   if (const Booking* refused = asker_.refused_before(now, lane, run.weight)) {
     lanes_.pass_permits_on(now, lane);
     return refuse_next(now, lane, *refused, commands);
   }
-  lanes_.take_turn(lane);
+  LaneList::move(lane, nullptr);  // it comes last in its list if it wants more afterwards
   if (!asker_.ask(now, lane, std::min(share, run.count), run.weight)) return refresh(now, lane, commands);
   apply(now, lane, lane.ask.end(), asker_.answer(), commands);
 }
@@ -63,6 +64,7 @@ void LaneServer::refuse_next(Time now, Lane& lane, const Booking& booking, Comma
   const std::uint32_t index = lane.first_wanting(requests_);
   lane.ask.told_for(requests_[index].weight);
   if (requests_[index].stage == Stage::returned) {
+    lanes_.ask_for_route_no_more(now, lane);  // requests of other lanes are to be refused meanwhile
     lane.ask.ask_later(std::max(booking.ask_again, now + kHorizon), now);  // it has been accepted: it waits
   } else {
     const bool limited = booking.stop == Booking::Stop::refused;
@@ -99,7 +101,7 @@ void LaneServer::take_out(Time now, std::uint32_t index, Refused why, LimitIndex
   Lane& lane = *request.lane;
   queue_.remove(index);
   const Time paused = asker_.paused_until(lane.group());
-  const Time wait = estimates_.retry_after(now, asker_.limiter(), lane.group(), request.weight, paused);
+  const Time wait = estimates_.retry_after(now, asker_.limiter(), lane.key(), request.weight, paused);
   commands.refuse.push_back({request.id, why, now - request.arrived, wait, by});
   lane.forget(requests_, index);
 }

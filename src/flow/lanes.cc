@@ -2,39 +2,92 @@
 // Keeps the lanes in order, and offers what becomes free to the lane that is next.
 #include "flow/lanes.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::flow {
 
-Lane& Lanes::of(std::string_view group) {
-  if (Lane* known = find(group)) return *known;
-  auto lane = std::make_unique<Lane>(group);
-  served(*lane);
-  const std::string_view name = lane->group();
-  return *by_group_.emplace(name, std::move(lane)).first->second;
+namespace {
+
+/// Counts the lane among those that ask for its route, or no more. Needed after any change to its queue, too.
+void count_for_route(Lane& lane, bool asks) {
+  if (!lane.route) return;
+  const Lane::ForRoute is{.asks = asks, .with_slot = asks && lane.asks_with_slot()};
+  RouteLanes::Asking& all = lane.route->asking;
+  all.lanes += static_cast<std::size_t>(is.asks) - static_cast<std::size_t>(lane.for_route.asks);
+  all.with_slot += static_cast<std::size_t>(is.with_slot) - static_cast<std::size_t>(lane.for_route.with_slot);
+  lane.for_route = is;
 }
 
-Lane* Lanes::find(std::string_view group) { return const_cast<Lane*>(std::as_const(*this).find(group)); }
+/// The lane asks for its route, as soon as that is not in vain.
+void ask_for_route(Time now, Lane& lane) {
+  count_for_route(lane, true);
+  if (lane.route->stops(now)) lane.ask.ask_later(lane.route->until(), lane.route->not_before());
+}
 
-const Lane* Lanes::find(std::string_view group) const {
-  if (group.empty()) return &nameless_;
-  const auto found = by_group_.find(group);
-  return found == by_group_.end() ? nullptr : found->second.get();
+/// Each lane that stands in the list is taken out and given to `use`, once, also if that puts it into the list again.
+template <typename Use>
+void each_once(LaneList& list, Use use) {
+  for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
+    Lane& lane = list.front();
+    LaneList::move(lane, nullptr);
+    use(lane);
+  }
+}
+
+}  // namespace
+
+Lane& Lanes::of(LaneKey key) {
+  if (Lane* known = find(key)) return *known;
+  RouteLanes* route = nullptr;
+  if (!key.route.empty()) {
+    const std::string name(key.route);
+    route = &routes_.try_emplace(name, name).first->second;
+    key.route = route->name;
+    ++route->lanes;
+  }
+  auto lane = std::make_unique<Lane>(key, route);
+  served(*lane);
+  const LaneKey own = lane->key();
+  return *named_.emplace(own, std::move(lane)).first->second;
+}
+
+Lane* Lanes::find(LaneKey key) { return const_cast<Lane*>(std::as_const(*this).find(key)); }
+
+const Lane* Lanes::find(LaneKey key) const {
+  if (key.group.empty() && key.route.empty()) return &nameless_;
+  const auto found = named_.find(key);
+  return found == named_.end() ? nullptr : found->second.get();
 }
 
 void Lanes::forget_unused(Lane& lane) {
-  if (lane.unused() && &lane != &nameless_) by_group_.erase(by_group_.find(lane.group()));
+  if (!lane.unused() || &lane == &nameless_) return;
+  RouteLanes* const route = lane.route;
+  named_.erase(named_.find(lane.key()));
+  if (route && --route->lanes == 0) routes_.erase(routes_.find(route->name));
+}
+
+bool Lanes::none_wants() const {
+  if (!returning_.empty() || !wanting_.empty() || !told_alone_.empty() || !awaiting_.empty()) return false;
+  return std::ranges::all_of(routes_, [](const auto& route) {
+    return route.second.told.empty() && !route.second.any_behind() && route.second.awaiting.empty();
+  });
 }
 
 void Lanes::place(Time now, Lane& lane) {
   lane.slot_wait.end(slots_.full_time());
-  const Demand demand = lane.demand();
+  const bool asks = lane.wants() > 0 && !lane.ask.under_way();
+  if (lane.wants() == 0 && !lane.ask.under_way()) ask_for_route_no_more(now, lane);
+  const bool had_slot = lane.for_route.with_slot;
+  count_for_route(lane, lane.for_route.asks);
+  const bool behind = asks && !lane.ask.awaits() && !lane.ask.told_to_wait() && held_back(now, lane);
+  const Demand demand = lane.demand(behind);
   slots_.reserve(lane.counted.slots, demand.slots);
   wants_.requests += demand.wants.requests - lane.counted.wants.requests;
   wants_.units += demand.wants.units - lane.counted.wants.units;
   unbooked_units_ += demand.unbooked_units - lane.counted.unbooked_units;
+  if (lane.route) lane.route->unbooked_units += demand.unbooked_units - lane.counted.unbooked_units;
   lane.counted = demand;
-  const bool asks = lane.wants() > 0 && !lane.ask.under_way();
   if (asks && !lane.departures.empty() && !lane.ask.told_to_wait()) {
     const Time last = lane.departures.back().at;
     if (last > now + limiter_->lead()) lane.ask.ask_later(last - limiter_->lead(), now);
@@ -42,18 +95,24 @@ void Lanes::place(Time now, Lane& lane) {
   if (!asks) {
     lane.ask.await_none();  // a lane in no list would not learn of the permit
     LaneList::move(lane, nullptr);
-  } else if (lane.ask.awaits() == Booking::Scope::upstream) {
-    LaneList::move(lane, &awaiting_);
-    if (lane.wants_no_slot() > 0) awaiting_.put_first(lane);  // other lanes need a slot too, and may not find one
+  } else if (lane.ask.awaits() == Booking::Scope::upstream || lane.ask.awaits() == Booking::Scope::route) {
+    LaneList& list = lane.ask.awaits() == Booking::Scope::route ? lane.route->awaiting : awaiting_;
+    LaneList::move(lane, &list);
+    if (lane.wants_no_slot() > 0) list.put_first(lane);  // other lanes need a slot too, and may not find one
   } else if (lane.ask.awaits() || lane.ask.told_to_wait()) {
-    LaneList::move(lane, &told_);
+    LaneList::move(lane, lane.for_route.asks ? &lane.route->told : &told_alone_);
   } else {
-    LaneList& list = lane.wants_no_slot() > 0 ? returning_ : wanting_;
+    const bool has_slot = lane.wants_no_slot() > 0;
+    LaneList& own = has_slot ? returning_ : wanting_;
+    LaneList& list = !behind ? own : has_slot ? lane.route->returning : lane.route->wanting;
     if (&list == &wanting_) lane.slot_wait.begin(slots_.full_time());
     LaneList::move(lane, &list);
-    if (lane.ask.take_precedence()) list.put_first(lane);
+    // A lane that asks for its route has its turn as if it had stood in this list since it was served last.
+    const bool is_due = lane.for_route.asks && lane.last_served < list.front().last_served;
+    if (lane.ask.take_precedence() || is_due) list.put_first(lane);
   }
   due_.place(lane);
+  if (behind || (had_slot && !lane.for_route.with_slot)) let_next_ask(now, *lane.route);
 }
 
 void Lanes::rest(Time now, Lane& lane) {
@@ -61,45 +120,118 @@ void Lanes::rest(Time now, Lane& lane) {
   place(now, lane);
 }
 
+// ---- limits of routes -----------------------------------------------------------------------------------------------
+
+bool Lanes::hold_back(Time now, Lane& lane) {
+  if (!held_back(now, lane)) return false;
+  pass_permits_on(now, lane);
+  place(now, lane);
+  return true;
+}
+
+void Lanes::stop_route(Time now, Lane& lane, Time until, Time not_before, bool in_vain) {
+  RouteLanes& route = *lane.route;
+  const bool sooner = route.stops(now) && until < route.until();
+  route.reserved();
+  route.stop(lane, until, not_before);
+  // What was told last holds for all of them, as in the whole upstream.
+  for (Lane* one = sooner && !route.told.empty() ? &route.told.front() : nullptr; one; one = one->in_list.next) {
+    one->ask.ask_later(until, not_before);
+    due_.place(*one);
+  }
+  if (!in_vain) return ask_for_route_no_more(now, lane);
+  if (!lane.for_route.asks && route.one_more_may_ask()) count_for_route(lane, true);
+  if (lane.for_route.asks) lane.ask.ask_later(until, not_before);
+}
+
+void Lanes::ask_for_route_no_more(Time now, Lane& lane) {
+  if (!lane.for_route.asks) return;
+  count_for_route(lane, false);
+  lane.ask.forget_told();  // that was for the route, which knows it
+  let_next_ask(now, *lane.route);
+}
+
+void Lanes::let_next_ask(Time now, RouteLanes& route) {
+  while (Lane* next = route.next_to_ask()) {
+    ask_for_route(now, *next);
+    place(now, *next);
+  }
+}
+
+void Lanes::lift(Time now, RouteLanes& route) {
+  route.lift(now);
+  each_once(route.told, [&](Lane& lane) { rest(now, lane); });
+}
+
+void Lanes::change_routes(Time now, std::span<const LimitIndex> moved) {
+  for (auto& [name, route] : routes_) route.change(now, moved);
+}
+
+// ---- what was told becomes void -------------------------------------------------------------------------------------
+
 void Lanes::departures_came(Time now, std::size_t count) {
-  for (std::size_t left = count; left > 0 && !told_.empty(); --left) rest(now, told_.front());
-  for (std::size_t left = count; left > 0 && !awaiting_.empty(); --left) offer_permit(now, awaiting_.front());
+  for (auto& [name, route] : routes_) {
+    lift(now, route);
+    for (std::size_t left = count; left > 0; --left) offer_permit(now, route.awaiting, Booking::Scope::route);
+  }
+  for (std::size_t left = count; left > 0 && !told_alone_.empty(); --left) rest(now, told_alone_.front());
+  for (std::size_t left = count; left > 0; --left) offer_permit(now, awaiting_, Booking::Scope::upstream);
 }
 
 void Lanes::permit_came(Time now, Lane& lane) {
-  if (lane.ask.awaits() == Booking::Scope::group) rest(now, lane);
-  if (!awaiting_.empty()) offer_permit(now, awaiting_.front());
+  each_of_group(lane.group(), [&](Lane& one) {
+    if (one.ask.awaits() == Booking::Scope::group) rest(now, one);
+  });
+  if (lane.route) offer_permit(now, lane.route->awaiting, Booking::Scope::route);
+  offer_permit(now, awaiting_, Booking::Scope::upstream);
 }
 
 /// A lane that waits for another semaphore's permit would be told the same again.
 void Lanes::permit_freed(Time now, LimitIndex semaphore) {
-  for (Lane* one = awaiting_.empty() ? nullptr : &awaiting_.front(); one; one = one->in_list.next) {
-    if (one->ask.limited().by == semaphore) return offer_permit(now, *one);
-  }
+  const auto offer = [&](LaneList& awaiting, Booking::Scope of) {
+    for (Lane* one = awaiting.empty() ? nullptr : &awaiting.front(); one; one = one->in_list.next) {
+      if (one->ask.limited().by != semaphore) continue;
+      one->ask.offer_permits(of, 1);
+      return rest(now, *one);
+    }
+  };
+  offer(awaiting_, Booking::Scope::upstream);
+  for (auto& [name, route] : routes_) offer(route.awaiting, Booking::Scope::route);
 }
 
-void Lanes::offer_permit(Time now, Lane& lane) {
-  lane.ask.offer_permits(1);
+/// To the lane that has waited longest, if any waits.
+void Lanes::offer_permit(Time now, LaneList& awaiting, Booking::Scope of) {
+  if (awaiting.empty()) return;
+  Lane& lane = awaiting.front();
+  lane.ask.offer_permits(of, 1);
   rest(now, lane);
 }
 
 void Lanes::pass_permits_on(Time now, Lane& lane) {
-  for (std::size_t left = lane.ask.pass_permits_on(); left > 0 && !awaiting_.empty(); --left)
-    offer_permit(now, awaiting_.front());
+  for (std::size_t left = lane.ask.take_permits(Booking::Scope::upstream); left > 0 && !awaiting_.empty(); --left)
+    offer_permit(now, awaiting_, Booking::Scope::upstream);
+  if (!lane.route) return;
+  LaneList& awaiting = lane.route->awaiting;
+  for (std::size_t left = lane.ask.take_permits(Booking::Scope::route); left > 0 && !awaiting.empty(); --left)
+    offer_permit(now, awaiting, Booking::Scope::route);
 }
 
-void Lanes::end_permit_waits(Time now) {
-  while (!awaiting_.empty()) rest(now, awaiting_.front());
+void Lanes::retry(Time now, std::string_view name) {
+  const auto route = name.empty() ? routes_.end() : routes_.find(name);
+  if (!name.empty() && route == routes_.end()) return;
+  if (!name.empty()) lift(now, route->second);
+  LaneList& awaiting = name.empty() ? awaiting_ : route->second.awaiting;
+  while (!awaiting.empty()) rest(now, awaiting.front());
 }
 
 void Lanes::forget_told(Time now) {
-  for (LaneList* list : {&told_, &awaiting_}) {
-    for (std::size_t lanes = list->size(); lanes > 0; --lanes) {
-      Lane& lane = list->front();
-      LaneList::move(lane, nullptr);
-      rest(now, lane);
-    }
+  const auto retry = [&](Lane& lane) { rest(now, lane); };
+  for (auto& [name, route] : routes_) {
+    lift(now, route);
+    each_once(route.awaiting, retry);
   }
+  each_once(told_alone_, retry);
+  each_once(awaiting_, retry);
 }
 
 }  // namespace penstock::flow

@@ -9,9 +9,9 @@ namespace {
 constexpr Time kAtLeast = 10'000, kAtMost = 1'000'000;  // how long the machine may stand still meanwhile
 }  // namespace
 
-LateDepartures::Leaving::Leaving(LateDepartures& late, std::string_view group, Departure& departure)
+LateDepartures::Leaving::Leaving(LateDepartures& late, LaneKey lane, Departure& departure)
     : late_(late),
-      group_(group),
+      lane_(lane),
       departure_(departure),
       booked_(departure.at),
       patience_over_(departure.at + kOnTime + 1),
@@ -47,7 +47,7 @@ std::optional<Time> LateDepartures::count_anew(Time now, Time interval, Limiter&
   std::optional<Time> next;
   for (Leaving* one = first_; one; one = one->behind_) {
     if (one->due(safe) <= now) {
-      one->departure_ = limiter.report_late(one->group_, one->departure_, from);
+      one->departure_ = limiter.report_late(one->lane_, one->departure_, from);
       one->patience_over_ = 0;
     }
     next = std::min(next.value_or(one->due(safe)), one->due(safe));

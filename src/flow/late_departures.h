@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string_view>
 
 #include "flow/limiter.h"
 
@@ -21,8 +20,8 @@ class LateDepartures {
   /// A request that took its departure and has not left. Destroyed without left(), it never leaves.
   class Leaving {
    public:
-    /// A request of `group` takes `departure`. Both must outlive this; count_anew() moves the departure.
-    Leaving(LateDepartures& late, std::string_view group, Departure& departure);
+    /// A request of `lane` takes `departure`. Both must outlive this; count_anew() moves the departure.
+    Leaving(LateDepartures& late, LaneKey lane, Departure& departure);
     ~Leaving();
     Leaving(const Leaving&) = delete;
     Leaving& operator=(const Leaving&) = delete;
@@ -34,7 +33,7 @@ class LateDepartures {
     Time due(Time holds) const { return std::max(departure_.at + holds, patience_over_); }
 
     LateDepartures& late_;
-    const std::string_view group_;
+    const LaneKey lane_;
     Departure& departure_;
     const Time booked_;
     Time patience_over_;  // until it is first counted again: before this time it is not late; then 0

@@ -13,11 +13,16 @@ namespace penstock::flow {
 
 // ---- groups ---------------------------------------------------------------------------------------------------------
 
-LimitSet::Group* LimitSet::refreshed(Instant at, std::string_view name) {
+LimitSet::Group* LimitSet::refreshed(Instant at, LaneKey lane) {
   groups_.sweep([&](const Group& group) { return forgettable(at, group); });
-  Group* group = groups_.find(name);
-  each(group, [&](Limit& limit, const Rule&, LimitIndex) { limit.refresh(at); });
+  Group* group = groups_.find(lane.group);
+  each(group, lane.route, [&](Limit& limit, const Rule&, LimitIndex) { limit.refresh(at); });
   return group;
+}
+
+bool LimitSet::needs_group(std::string_view route) const {
+  const auto is_needed = [&](const auto& rule) { return rule->of_group() && rule->governs(route); };
+  return group_rules_ > 0 && std::ranges::any_of(rules_, is_needed);
 }
 
 LimitSet::Group& LimitSet::remember(std::string_view name) {
@@ -36,8 +41,8 @@ const Limit& LimitSet::limit(LimitIndex limit, std::string_view group) const {
   return known ? *known->limits[place_in_group(limit)] : *rule(limit).limit;
 }
 
-void LimitSet::commit_within(Instant at, std::string_view name, Group* known, int weight, ConfigEpoch epoch) {
-  each(remembered(name, known), [&](Limit& limit, const Rule& rule, LimitIndex) {
+void LimitSet::commit_within(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch) {
+  each(remembered(lane, known), lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     if (rule.may_overdraw() && limit.frontier(weight) > at) return;
     if (rule.sees(weight) && rule.counts(epoch)) limit.commit(at, weight);
   });
@@ -110,7 +115,8 @@ void LimitSet::note_left(LimitIndex limit, std::string_view group, const Remaini
     rule(limit).left = left;
     return;
   }
-  Group& known = *remembered(group, groups_.find(group));
+  Group* const before = groups_.find(group);
+  Group& known = before ? *before : remember(group);
   if (!known.left) known.left = std::make_unique<Remaining[]>(group_rules_);
   known.left[place_in_group(limit)] = left;
 }
@@ -181,6 +187,8 @@ void LimitSet::replace(std::vector<LimitConfig> limits, ConfigEpoch epoch) {
     rule.since = epoch;
   }
   rules_ = std::move(rules);
+  wide_rules_ =
+      static_cast<std::size_t>(std::ranges::count_if(rules_, [](const auto& rule) { return !rule->narrow(); }));
   replace_limits_of_groups(of_groups);
 }
 

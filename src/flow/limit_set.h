@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of an upstream in the order of its configuration, also those that each group has for itself, and the
-// pauses among them. Groups are remembered as long as their limits need it. Internal to flow/.
+// The limits of an upstream in the order of its configuration, also those of its routes and those that each group has
+// for itself, and the pauses among them. Groups are remembered as long as their limits need it. Internal to flow/.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "flow/groups.h"
+#include "flow/lane_key.h"
 #include "flow/limit.h"
 #include "flow/limiter.h"
 #include "flow/pause_limit.h"
@@ -25,7 +26,7 @@ class LimitSet {
   struct Rule {
     LimitConfig config;
     std::unique_ptr<Limit> limit;  // `per: group`: one without departures, for all groups that are not remembered
-    Remaining left;                // only for `per: upstream`
+    Remaining left;                // not for `per: group`
     ConfigEpoch since = 0;         // departures of earlier epochs do not count in it
     bool is_new = true;            // came with the last change, or with the limiter
     bool looked_at = true;         // false only between look_at() and look_at_all()
@@ -34,8 +35,12 @@ class LimitSet {
     /// Departures count in every limit; a tunnel that resumes, with weight 0, only in semaphores.
     bool sees(int weight) const { return weight > 0 || counts_flights(); }
     bool of_group() const { return config.per == LimitConfig::Per::group; }
+    /// It governs the requests of that route; empty: those without one.
+    bool governs(std::string_view route) const { return penstock::governs(config, route); }
+    /// It governs some requests alone, of a group or a route.
+    bool narrow() const { return scope() != Booking::Scope::upstream; }
     bool refuses() const { return config.mode == LimitConfig::Mode::refuse; }
-    Booking::Scope scope() const { return of_group() ? Booking::Scope::group : Booking::Scope::upstream; }
+    Booking::Scope scope() const { return scope_of(config); }
     /// Whether departures beyond the limit delay later ones that would be allowed otherwise (a debt).
     bool may_overdraw() const { return !counts_flights() && !std::holds_alternative<SlidingWindowConfig>(config.kind); }
   };
@@ -49,12 +54,13 @@ class LimitSet {
   const Rule& rule(LimitIndex limit) const { return *rules_[static_cast<std::size_t>(limit)]; }
   Rule& rule(LimitIndex limit) { return *rules_[static_cast<std::size_t>(limit)]; }
   /// Whether there is a limit of the whole upstream.
-  bool has_wide() const { return group_rules_ < rules_.size(); }
+  bool has_wide() const { return wide_rules_ > 0; }
   const PauseLimit& pause() const { return pause_; }
 
-  /// Calls use(limit, rule, index) for each limit in the order of the configuration; null: of an unknown group.
+  /// Calls use(limit, rule, index) for each limit in the order of the configuration, whatever its route; null: of an
+  /// unknown group.
   template <typename Use>
-  void each(const Group* group, Use use) const {
+  void each_of_any_route(const Group* group, Use use) const {
     std::size_t of_group = 0;
     for (std::size_t i = 0; i < rules_.size(); ++i) {
       const Rule& rule = *rules_[i];
@@ -62,26 +68,33 @@ class LimitSet {
       use(own ? *group->limits[of_group++] : *rule.limit, rule, static_cast<LimitIndex>(i));
     }
   }
+  /// The same for those that govern the requests of that route.
+  template <typename Use>
+  void each(const Group* group, std::string_view route, Use use) const {
+    each_of_any_route(group, [&](Limit& limit, const Rule& rule, LimitIndex index) {
+      if (rule.governs(route)) use(limit, rule, index);
+    });
+  }
   /// Of a group that is not known: one without departures.
   const Limit& limit(LimitIndex limit, std::string_view group) const;
   const Group* find(std::string_view name) const { return groups_.find(name); }
   std::size_t groups() const { return groups_.size(); }
-  /// Brings the limits of the upstream and of that group up to the time. Null: the group is not known.
-  Group* refreshed(Instant at, std::string_view name);
-  /// The same group; it is known from now on if any limit is `per: group`.
-  Group* remembered(std::string_view name, Group* known) {
-    return group_rules_ > 0 && !known ? &remember(name) : known;
+  /// Brings the limits that govern this lane up to the time. Null: its group is not known.
+  Group* refreshed(Instant at, LaneKey lane);
+  /// The same group; it is known from now on if any limit of the lane is `per: group`.
+  Group* remembered(LaneKey lane, Group* known) {
+    return !known && needs_group(lane.route) ? &remember(lane.group) : known;
   }
-  /// Counts a departure in all limits in which its epoch counts. Returns remembered(name, known).
-  Group* commit(Instant at, std::string_view name, Group* known, int weight, ConfigEpoch epoch) {
-    known = remembered(name, known);
-    each(known, [&](Limit& limit, const Rule& rule, LimitIndex) {
+  /// Counts a departure in all limits in which its epoch counts. Returns remembered(lane, known).
+  Group* commit(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch) {
+    known = remembered(lane, known);
+    each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
       if (rule.sees(weight) && rule.counts(epoch)) limit.commit(at, weight);
     });
     return known;
   }
   /// The same, but each limit counts it only up to what it allows, and keeps no debt for the excess.
-  void commit_within(Instant at, std::string_view name, Group* known, int weight, ConfigEpoch epoch);
+  void commit_within(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch);
   /// No departure of the group is before `until`; with an empty name: none at all.
   void extend_pause(std::string_view name, Group* known, Instant until);
   /// All pauses end at `latest` at the latest. True: some were to end later.
@@ -90,8 +103,8 @@ class LimitSet {
   /// The clock was corrected: all that is remembered happened later by this much.
   void shift(Instant by);
 
-  /// These limits hold from now on. One with the name, kind and scope of an old one goes on from its state; departures
-  /// before `epoch` do not count in others.
+  /// These limits hold from now on. One with the name, kind, scope and route of an old one goes on from its state;
+  /// departures before `epoch` do not count in others.
   void replace(std::vector<LimitConfig> limits, ConfigEpoch epoch);
   /// Whether these are the same limits, perhaps with other parameters.
   bool same_shape(const std::vector<LimitConfig>& limits) const;
@@ -114,7 +127,7 @@ class LimitSet {
   void note_left(LimitIndex limit, std::string_view group, const Remaining& left);
   /// What was noted; null if the group is not known or nothing was noted for it.
   Remaining* left_of(LimitIndex limit, std::string_view group);
-  /// Calls use(limit, group, index) for each limit; those of the upstream first, with an empty group.
+  /// Calls use(limit, group, index) for each limit; those of no group first, with an empty group.
   template <typename Use>
   void each_of_all(Use use) const {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -129,6 +142,7 @@ class LimitSet {
 
  private:
   Group& remember(std::string_view name);
+  bool needs_group(std::string_view route) const;
   bool forgettable(Instant at, const Group& group) const;
   std::size_t place_in_group(LimitIndex limit) const;
   void replace_limits_of_groups(const std::vector<const Rule*>& before);
@@ -137,6 +151,7 @@ class LimitSet {
 
   std::vector<std::unique_ptr<Rule>> rules_;  // limits keep references to them
   std::size_t group_rules_ = 0;
+  std::size_t wide_rules_ = 0;  // those of the whole upstream
   Exchange exchange_;
   PauseLimit pause_;  // of the upstream
   Groups<Group> groups_;

@@ -15,12 +15,14 @@ LimitIndex WaitReasons::name(Time now, const Request& request, LimitIndex last) 
   return last == kNoLimit || 2 * for_slots >= now - request.arrived ? kSlots : last;
 }
 
-// The limit that stopped its lane, or else all lanes, since the request arrived (or before, if that stop still held at
-// its arrival); or else the limit of the departure that is booked for it, or for a request before it.
+// The limit that stopped its lane, or else those of its route, or all lanes, since the request arrived (or before, if
+// that stop still held at its arrival); or else the limit of the departure that is booked for it, or for a request
+// before it.
 LimitIndex WaitReasons::last_limit(const Request& request) const {
   const Lane& lane = *request.lane;
   const Time since = request.arrived;
   if (lane.stopped() || lane.ask.limited().at >= since) return lane.ask.limited().by;
+  if (lane.route && (lane.route->until() > since || lane.route->limited().at >= since)) return lane.route->limited().by;
   if (stop_.until() > since || stop_.limited().at >= since) return stop_.limited().by;
   return lane.departures.empty() ? kNoLimit : lane.departures.back().limited_by;
 }
@@ -32,7 +34,8 @@ LimitIndex WaitReasons::of_arrival(Time now, const Lane* lane) const {
     if (by != kNoLimit) return by;
   }
   if (lane && lane->stopped()) return lane->ask.limited().by;
-  if (stop_.holds(now) || lanes_.any_awaits_permit()) return stop_.limited().by;
+  if (lane && held_back(now, *lane)) return lane->route->limited().by;
+  if (stop_.holds(now) || lanes_.any_awaits_permit(nullptr)) return stop_.limited().by;
   if (lane && !lane->departures.empty()) return lane->departures.back().limited_by;
   return slots_.full() ? kSlots : kNoLimit;
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -45,12 +46,25 @@ inline constexpr LimitIndex kTunnels = -5;  ///< max_tunnels tunnels are open; n
 /// govern departures; it is granted for `now` or not at all, and landed() ends it.
 struct Ask {
   std::string_view group;
+  std::string_view route = {};
   std::size_t count = 1;
   int weight = 1;
   // Told to the processes that share the limits: further units that would leave now if only the limits of the whole
   // upstream let them, because slots are free for them and they wait for nothing else:
   std::int64_t more = 0;    ///< of this lane
   std::int64_t others = 0;  ///< of the other lanes
+  /// Units of the other lanes of its route, as far as slots are free for them, that the limits of the route hold back.
+  std::int64_t of_route = 0;
+
+  LaneKey lane() const { return LaneKey(group, route); }
+};
+
+/// Units that wait in other lanes than that of a request, for estimates.
+struct OtherUnits {
+  OtherUnits(std::int64_t its_all = 0, std::int64_t its_of_route = 0, std::int64_t its_of_group = 0)
+      : all(its_all), of_route(its_of_route), of_group(its_of_group) {}
+  std::int64_t all;
+  std::int64_t of_route, of_group;  ///< those of the same route, and of the same group
 };
 
 /// Which limits a departure counts in: those that existed when it was granted. A limiter increments its epoch whenever
@@ -94,7 +108,8 @@ struct Booking {
     refused,      ///< a limit in refuse mode does not allow the next request now
     unavailable,  ///< the limits cannot be asked, and `whenDown` is refuse
   };
-  enum class Scope : std::uint8_t { upstream, group };  ///< what it stops: every lane, or the lane that asked
+  /// What it stops: every lane, the lane that asked, or all lanes of its route.
+  enum class Scope : std::uint8_t { upstream, group, route };
 
   std::vector<Departure> departures;  ///< ascending; at most as many as were asked for
   Stop stop = Stop::turn;
@@ -102,8 +117,8 @@ struct Booking {
   LimitIndex limited_by = kNoLimit;  ///< the limit that stopped it
   Time ask_again = 0;                ///< with `turn` and `refused`: asking earlier is in vain; 0: at any time
   Time not_before = 0;               ///< an estimate: the next departure is not expected earlier
-  /// Semaphores of the upstream of which a permit was kept for this ask in vain: of the lanes that were told to wait
-  /// for such a permit one may ask.
+  /// Semaphores of the upstream or of a route of which a permit was kept for this ask in vain: of the lanes that were
+  /// told to wait for such a permit one may ask.
   std::vector<LimitIndex> freed = {};
 
   void clear() {
@@ -111,6 +126,12 @@ struct Booking {
     *this = {.departures = std::move(departures)};
   }
 };
+
+/// What a limit stops.
+inline Booking::Scope scope_of(const LimitConfig& limit) {
+  if (limit.per == LimitConfig::Per::group) return Booking::Scope::group;
+  return limit.route.empty() ? Booking::Scope::upstream : Booking::Scope::route;
+}
 
 /// What other processes tell of the pause of a group, of the upstream (empty), or of a scope of credentials.
 struct PauseNews {
@@ -162,33 +183,33 @@ class Limiter {
   virtual Time patience() const { return 0; }
   /// A lane with departures ahead asks for more when the last of them is no further off than this.
   virtual Time lead() const { return kHorizon; }
-  /// The limit that can never admit this weight, or kNoLimit.
-  virtual LimitIndex forbids(int weight) const = 0;
+  /// The limit, of the upstream or of that route, that can never admit this weight, or kNoLimit.
+  virtual LimitIndex forbids(int weight, std::string_view route) const = 0;
   /// The earliest departure of a request that has `units` units before it in its lane, and `others` units in the other
   /// lanes. Never before `now`.
-  virtual Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const = 0;
+  virtual Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const = 0;
   /// An estimate: when a request of this weight would leave behind these units, and behind as many of each other
   /// process that waits for the same limits. Never before `now`.
-  virtual Time expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others) const {
-    return ahead(now, group, units + weight - 1, others);
+  virtual Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others) const {
+    return ahead(now, lane, units + weight - 1, others);
   }
   /// A departure that this lane will not take. Its time may still be ahead.
-  virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
+  virtual void give_back(Time now, LaneKey lane, const Departure& departure) = 0;
   /// A request of this lane took that departure and left late, at `at`; or it has not left yet, and counts as if it
   /// left at `at`. Returns the departure that counts from now on. Gives no answers and calls no LimiterEvents.
-  virtual Departure report_late(std::string_view /*group*/, Departure departure, Time at) {
+  virtual Departure report_late(LaneKey /*lane*/, Departure departure, Time at) {
     departure.at = at;
     return departure;
   }
   /// The upstream refused a request of this lane that had taken that departure: limits that learn lower their rates.
-  virtual void refused(Time /*now*/, std::string_view /*group*/, const Departure& /*departure*/) {}
+  virtual void refused(Time /*now*/, LaneKey /*lane*/, const Departure& /*departure*/) {}
   /// The answer to a request of this lane that had taken that departure reports what the upstream has counted.
-  virtual void learned(Time /*now*/, std::string_view /*group*/, const Departure& /*departure*/,
-                       const Report& /*report*/) {}
+  virtual void learned(Time /*now*/, LaneKey /*lane*/, const Departure& /*departure*/, const Report& /*report*/) {}
   /// A request of this lane landed. True: this freed a permit, and lanes that wait for one may ask again.
-  virtual bool landed(Time now, std::string_view group) = 0;
-  /// The lane of this group, or every lane of the upstream, was told to wait and needs no departure any more.
-  virtual void cancel_wait(Time now, Booking::Scope scope, std::string_view group) = 0;
+  virtual bool landed(Time now, LaneKey lane) = 0;
+  /// This lane (`group`), every lane of its route, or every lane of the upstream needs no departure any more, and was
+  /// told to wait for one, or for a permit, by any limit.
+  virtual void cancel_wait(Time now, Booking::Scope scope, LaneKey lane) = 0;
   /// The upstream asked for a pause: no request of the group leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
   /// All pauses of the upstream and its groups end at `latest` at the latest, also those that other processes told of.
@@ -207,24 +228,25 @@ class Limiter {
   /// once no request waits or is in flight.
   virtual bool forgettable(Time now) const = 0;
 
-  /// These limits, which are copied, hold from now on. A limit with the name, kind and scope of an old one goes on from
-  /// the old one's state with the new parameters, others start empty (see limit_remap()); pauses stay. What is booked
-  /// stays booked, and is given back only to the limits that it counted in. Asks under way are answered as usual, with
-  /// the indices of the new limits. Call Scheduler::change() next.
+  /// These limits, which are copied, hold from now on. A limit with the name, kind, scope and route of an old one goes
+  /// on from the old one's state with the new parameters, others start empty (see limit_remap()); pauses stay. What is
+  /// booked stays booked, and is given back only to the limits that it counted in. Asks under way are answered as
+  /// usual, with the indices of the new limits. Call Scheduler::change() next.
   virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
-  /// After a change, or in a new limiter: this many departures of the group are granted and not ended, whether taken or
+  /// After a change, or in a new limiter: this many departures of the lane are granted and not ended, whether taken or
   /// not. A new semaphore counts them as holders of its permits.
-  virtual void count_existing(Time /*now*/, std::string_view /*group*/, std::size_t /*departures*/) {}
+  virtual void count_existing(Time /*now*/, LaneKey /*lane*/, std::size_t /*departures*/) {}
 };
 
 /// What an asynchronous limiter calls: the owner of the upstream, which passes answer() and retry() on to the scheduler
 /// and ends requests for cut(). Never called from within a call of Limiter.
 class LimiterEvents {
  public:
-  virtual void answer(std::string_view group, const Booking& booking) = 0;
-  virtual void retry(Booking::Scope scope, std::string_view group) = 0;
-  /// This many requests in flight, of the upstream or of that group, hold permits that are lost, and must be ended.
-  virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
+  virtual void answer(LaneKey lane, const Booking& booking) = 0;
+  /// With the scope of a group and no route: each lane of that group, whatever its route. The same for cut().
+  virtual void retry(Booking::Scope scope, LaneKey lane) = 0;
+  /// This many requests in flight, of all lanes that are meant, hold permits that are lost, and must be ended.
+  virtual void cut(Booking::Scope scope, LaneKey lane, std::size_t count) = 0;
   /// What other processes tell of pauses.
   virtual void heard(const PauseNews& /*news*/) {}
 

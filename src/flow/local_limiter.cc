@@ -21,31 +21,31 @@ LocalLimiter::LocalLimiter(std::vector<LimitConfig> limits, Instant at_zero, Con
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
 bool LocalLimiter::ask(Time now, const Ask& ask, Booking& booking) {
-  if (can_never_grant(now, ask.weight, booking)) return true;
-  LimitSet::Group* group = limits_.refreshed(clock_.instant(now), ask.group);
-  DepartureSearch search(limits_, clock_, now, ask.weight);
+  if (can_never_grant(now, ask, booking)) return true;
+  LimitSet::Group* group = limits_.refreshed(clock_.instant(now), ask.lane());
+  DepartureSearch search(limits_, clock_, now, ask.route, ask.weight);
   while (booking.departures.size() < ask.count && search.find_next(group, booking)) {
-    group = limits_.commit(search.at(), ask.group, group, ask.weight, epoch_);
+    group = limits_.commit(search.at(), ask.lane(), group, ask.weight, epoch_);
     booking.departures.push_back(search.departure(epoch_));
   }
   return true;
 }
 
 void LocalLimiter::look(Time now, const Ask& ask, Booking& booking, const Look& look) {
-  if (can_never_grant(now, ask.weight, booking)) return;
+  if (can_never_grant(now, ask, booking)) return;
   limits_.look_at(look.counts);
-  DepartureSearch search(limits_, clock_, now, ask.weight, {look.departures, look.units});
-  if (search.find_next(limits_.refreshed(clock_.instant(now), ask.group), booking)) {
+  DepartureSearch search(limits_, clock_, now, ask.route, ask.weight, look.others);
+  if (search.find_next(limits_.refreshed(clock_.instant(now), ask.lane()), booking)) {
     booking.departures.push_back(search.departure(epoch_));
   }
   limits_.look_at_all();
 }
 
-std::optional<Time> LocalLimiter::allowed_from(Time now, std::string_view group, int weight, ConfigEpoch epoch,
+std::optional<Time> LocalLimiter::allowed_from(Time now, LaneKey lane, int weight, ConfigEpoch epoch,
                                                const std::function<bool(LimitIndex limit)>& counts) {
   const Instant at = clock_.instant(now);
   Instant latest = at;
-  limits_.each(limits_.refreshed(at, group), [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+  limits_.each(limits_.refreshed(at, lane), lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
     if (!counts(index) || !rule.sees(weight) || !rule.counts(epoch)) return;
     latest = std::max(latest, limit.full() ? kNever : limit.frontier(weight));
   });
@@ -53,8 +53,8 @@ std::optional<Time> LocalLimiter::allowed_from(Time now, std::string_view group,
 }
 
 /// A request that a changed limit can never admit waits, and asks again, until the limits change again.
-bool LocalLimiter::can_never_grant(Time now, int weight, Booking& booking) const {
-  const LimitIndex by = forbids(weight);
+bool LocalLimiter::can_never_grant(Time now, const Ask& ask, Booking& booking) const {
+  const LimitIndex by = forbids(ask.weight, ask.route);
   if (by == kNoLimit) return false;
   booking.scope = Booking::Scope::group;
   booking.limited_by = by;
@@ -62,36 +62,43 @@ bool LocalLimiter::can_never_grant(Time now, int weight, Booking& booking) const
   return true;
 }
 
-LimitIndex LocalLimiter::forbids(int weight) const {
+LimitIndex LocalLimiter::forbids(int weight, std::string_view route) const {
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     const auto index = static_cast<LimitIndex>(i);
-    if (!limits_.rule(index).limit->admits(weight)) return index;
+    const Rule& rule = limits_.rule(index);
+    if (rule.governs(route) && !rule.limit->admits(weight)) return index;
   }
   return kNoLimit;
 }
 
 // ---- estimates ------------------------------------------------------------------------------------------------------
 
-Time LocalLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  return expected(now, group, 1, units, others, {});
+Time LocalLimiter::ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const {
+  return expected(now, lane, 1, units, others, {});
 }
 
-Time LocalLimiter::expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others,
+Time LocalLimiter::expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others,
                             const OtherProcesses& processes) const {
   const Instant at = clock_.instant(now);
   Instant latest = at;
-  const LimitSet::Group* known = limits_.find(group);
+  const LimitSet::Group* known = limits_.find(lane.group);
   // How long the slowest limit takes for units that another limit lets leave at once.
   const auto taken_for = [&](std::int64_t many) {
     Instant longest = 0;
     if (many > 0) {
-      limits_.each(
-          known, [&](const Limit& limit, const Rule&, LimitIndex) { longest = std::max(longest, limit.takes(many)); });
+      limits_.each(known, lane.route, [&](const Limit& limit, const Rule&, LimitIndex) {
+        longest = std::max(longest, limit.takes(many));
+      });
     }
     return longest;
   };
-  limits_.each(known, [&](const Limit& limit, const Rule& rule, LimitIndex) {
-    const std::int64_t own = rule.of_group() ? units : units + others;
+  const auto others_of = [&](const Rule& rule) {
+    if (!rule.narrow()) return others.all;
+    if (!rule.of_group()) return others.of_route;
+    return rule.config.route.empty() ? others.of_group : 0;
+  };
+  limits_.each(known, lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex) {
+    const std::int64_t own = units + others_of(rule);
     const OtherProcesses of_others = rule.config.shared ? processes : OtherProcesses{};
     const std::int64_t before = own + of_others.before(own) + weight - 1;
     latest = std::max(latest, limit.expected(at, own, weight, of_others) + taken_for(limit.in_its_step(at, before)));
@@ -108,16 +115,16 @@ void LocalLimiter::heard(LimitIndex limit, Instant since, std::int64_t much) {
 
 // ---- what becomes of departures -------------------------------------------------------------------------------------
 
-void LocalLimiter::give_back(Time now, std::string_view group, const Departure& departure) {
-  const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), group);
-  limits_.each(known, [&](Limit& limit, const Rule& rule, LimitIndex) {
+void LocalLimiter::give_back(Time now, LaneKey lane, const Departure& departure) {
+  const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
+  limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     if (rule.counts(departure.epoch)) limit.give_back(clock_.instant(departure.at), departure.weight);
   });
 }
 
-Departure LocalLimiter::report_late(std::string_view group, Departure departure, Time at) {
+Departure LocalLimiter::report_late(LaneKey lane, Departure departure, Time at) {
   const Instant from = clock_.instant(departure.at), to = clock_.instant(at);
-  limits_.each(limits_.remembered(group, limits_.refreshed(to, group)),
+  limits_.each(limits_.remembered(lane, limits_.refreshed(to, lane)), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {
                  if (rule.counts(departure.epoch)) limit.moved(from, to, departure.weight);
                });
@@ -125,44 +132,46 @@ Departure LocalLimiter::report_late(std::string_view group, Departure departure,
   return departure;
 }
 
-void LocalLimiter::refused(Time now, std::string_view group, const Departure& departure) {
-  limits_.each(limits_.refreshed(clock_.instant(now), group), [&](Limit& limit, const Rule& rule, LimitIndex) {
+void LocalLimiter::refused(Time now, LaneKey lane, const Departure& departure) {
+  const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
+  limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     if (rule.counts(departure.epoch)) limit.refused(clock_.instant(now), clock_.instant(departure.at));
   });
 }
 
-void LocalLimiter::learned(Time now, std::string_view group, const Departure& departure, const Report& report) {
+void LocalLimiter::learned(Time now, LaneKey lane, const Departure& departure, const Report& report) {
   const Counted counted{report.count, clock_.instant(report.resets), clock_.instant(departure.at)};
-  limits_.each(limits_.refreshed(clock_.instant(now), group), [&](Limit& limit, const Rule& rule, LimitIndex index) {
+  const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
+  limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex index) {
     if (index == report.limit && rule.counts(departure.epoch)) limit.learn(clock_.instant(now), counted);
   });
 }
 
-bool LocalLimiter::landed(Time, std::string_view group) {
+bool LocalLimiter::landed(Time, LaneKey lane) {
   bool freed = false;
-  limits_.each(limits_.find(group), [&](Limit& limit, const Rule& rule, LimitIndex) {
+  limits_.each(limits_.find(lane.group), lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     limit.landed();
     freed |= rule.counts_flights() && !limit.full();
   });
   return freed;
 }
 
-void LocalLimiter::cancel_wait(Time, Booking::Scope, std::string_view) {}
+void LocalLimiter::cancel_wait(Time, Booking::Scope, LaneKey) {}
 
 void LocalLimiter::pause(Time now, std::string_view group, Time until) {
-  limits_.extend_pause(group, limits_.refreshed(clock_.instant(now), group), clock_.instant(until));
+  limits_.extend_pause(group, limits_.refreshed(clock_.instant(now), LaneKey(group)), clock_.instant(until));
 }
 
 bool LocalLimiter::shorten_pauses(Time, Time latest) { return limits_.shorten_pauses(clock_.instant(latest)); }
 
-void LocalLimiter::book(Time at, std::string_view group, int weight, ConfigEpoch epoch) {
+void LocalLimiter::book(Time at, LaneKey lane, int weight, ConfigEpoch epoch) {
   const Instant then = clock_.instant(at);
-  limits_.commit(then, group, limits_.refreshed(then, group), weight, epoch);
+  limits_.commit(then, lane, limits_.refreshed(then, lane), weight, epoch);
 }
 
-void LocalLimiter::book_unlimited(Time at, std::string_view group, int weight, ConfigEpoch epoch) {
+void LocalLimiter::book_unlimited(Time at, LaneKey lane, int weight, ConfigEpoch epoch) {
   const Instant then = clock_.instant(at);
-  limits_.commit_within(then, group, limits_.refreshed(then, group), weight, epoch);
+  limits_.commit_within(then, lane, limits_.refreshed(then, lane), weight, epoch);
 }
 
 bool LocalLimiter::forgettable(Time now) const { return limits_.forgettable(clock_.instant(now)); }
@@ -177,7 +186,7 @@ void LocalLimiter::correct_clock(Instant at_zero) {
 
 void LocalReader::read(Time now, std::string_view group, const TellReading& tell) const {
   const Instant at = clock_.instant(now);
-  limits_.each(limits_.find(group), [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+  limits_.each_of_any_route(limits_.find(group), [&](const Limit& limit, const Rule& rule, LimitIndex index) {
     if (rule.of_group() != group.empty()) tell(index, limit.read(at));
   });
 }
@@ -202,9 +211,9 @@ void LocalLimiter::set_limits(std::vector<LimitConfig> limits) {
   limits_.replace(std::move(limits), epoch_);
 }
 
-void LocalLimiter::count_existing(Time now, std::string_view group, std::size_t departures) {
+void LocalLimiter::count_existing(Time now, LaneKey lane, std::size_t departures) {
   if (!limits_.has_new_semaphore()) return;
-  limits_.each(limits_.remembered(group, limits_.refreshed(clock_.instant(now), group)),
+  limits_.each(limits_.remembered(lane, limits_.refreshed(clock_.instant(now), lane)), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {
                  if (rule.is_new) limit.count_existing(static_cast<std::int64_t>(departures));
                });

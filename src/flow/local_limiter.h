@@ -44,31 +44,31 @@ class LocalLimiter final : public Limiter {
   explicit LocalLimiter(std::vector<LimitConfig> limits = {}, Instant at_zero = 0, ConfigEpoch epoch = 0);
 
   bool ask(Time now, const Ask& ask, Booking& booking) override;
-  LimitIndex forbids(int weight) const override;
+  LimitIndex forbids(int weight, std::string_view route = {}) const override;
   using Limiter::expected;
-  Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
-  void give_back(Time now, std::string_view group, const Departure& departure) override;
-  Departure report_late(std::string_view group, Departure departure, Time at) override;
-  void refused(Time now, std::string_view group, const Departure& departure) override;
-  void learned(Time now, std::string_view group, const Departure& departure, const Report& report) override;
-  bool landed(Time now, std::string_view group) override;
-  void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override;
+  Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override;
+  void give_back(Time now, LaneKey lane, const Departure& departure) override;
+  Departure report_late(LaneKey lane, Departure departure, Time at) override;
+  void refused(Time now, LaneKey lane, const Departure& departure) override;
+  void learned(Time now, LaneKey lane, const Departure& departure, const Report& report) override;
+  bool landed(Time now, LaneKey lane) override;
+  void cancel_wait(Time now, Booking::Scope scope, LaneKey lane) override;
   void pause(Time now, std::string_view group, Time until) override;
   bool shorten_pauses(Time now, Time latest) override;
 
   LocalReader* reader() override { return &reader_; }
 
   /// expected() while other processes wait for the limits that are shared.
-  Time expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others,
+  Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others,
                 const OtherProcesses& processes) const;
-  /// The state that a limit of the whole upstream has among all processes, see Limit::heard().
+  /// The state that a limit of the whole upstream or of a route has among all processes, see Limit::heard().
   void heard(LimitIndex limit, Instant since, std::int64_t much);
 
   bool knows(std::string_view group) const { return limits_.find(group) != nullptr; }
   bool has_room_for(std::string_view group) const override { return limits_.groups() < kMostGroups || knows(group); }
   bool forgettable(Time now) const override;
   void change(Time now, const std::vector<LimitConfig>& limits) override;
-  void count_existing(Time now, std::string_view group, std::size_t departures) override;
+  void count_existing(Time now, LaneKey lane, std::size_t departures) override;
 
   /// As change(), but does not bring the limits up to a time.
   void set_limits(std::vector<LimitConfig> limits);
@@ -78,17 +78,17 @@ class LocalLimiter final : public Limiter {
   bool counts(LimitIndex limit, ConfigEpoch epoch) const { return limits_.rule(limit).since <= epoch; }
   /// Records a departure granted elsewhere: all limits in which its epoch counts commit it, even if they would not have
   /// allowed it.
-  void book(Time at, std::string_view group, int weight, ConfigEpoch epoch = 0);
+  void book(Time at, LaneKey lane, int weight, ConfigEpoch epoch = 0);
   /// The same for a departure granted without regard to the limits. Each limit counts it at most until it is full, and
   /// keeps no debt for the excess.
-  void book_unlimited(Time at, std::string_view group, int weight, ConfigEpoch epoch);
+  void book_unlimited(Time at, LaneKey lane, int weight, ConfigEpoch epoch);
   struct Look {
     std::function<bool(LimitIndex limit)> counts;  ///< which limits are considered; empty: all
-    std::int64_t departures = 0, units = 0;        ///< what other groups are about to take
+    DepartureSearch::Others others = {};           ///< what other lanes are about to take
   };
   /// The earliest time at which the limits that `counts` says allow a departure, however near to an edge that is; only
   /// limits in which its epoch counts. nullopt: no time is known (a counter is not reset yet, or a permit is missing).
-  std::optional<Time> allowed_from(Time now, std::string_view group, int weight, ConfigEpoch epoch,
+  std::optional<Time> allowed_from(Time now, LaneKey lane, int weight, ConfigEpoch epoch,
                                    const std::function<bool(LimitIndex limit)>& counts);
   /// Tells what ask() would grant first, or why it would grant nothing; grants nothing itself.
   void look(Time now, const Ask& ask, Booking& booking, const Look& look);
@@ -105,7 +105,7 @@ class LocalLimiter final : public Limiter {
   void set_clock(Instant at_zero) { clock_ = {std::floor(at_zero)}; }
   /// The limits' clock was wrong until now: remembered times stay the same on the loop's clock.
   void correct_clock(Instant at_zero);
-  /// Tells Limit::state() of every limit that has one; those of the upstream first, with an empty group.
+  /// Tells Limit::state() of every limit that has one; those of no group first, with an empty group.
   using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
   void states(const TellState& tell) const;
   /// Of a group that is not remembered: one without departures.
@@ -114,7 +114,7 @@ class LocalLimiter final : public Limiter {
   std::size_t groups() const { return limits_.groups(); }
 
  private:
-  bool can_never_grant(Time now, int weight, Booking& booking) const;
+  bool can_never_grant(Time now, const Ask& ask, Booking& booking) const;
 
   LimitSet limits_;
   LimitClock clock_;

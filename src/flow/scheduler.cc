@@ -113,7 +113,7 @@ void Scheduler::send_back(Time now, Ticket ticket, Time deadline, std::string_vi
   asker_.landed(now, from);
   request.deadline = deadline;
   request.beyond_queue = false;  // it has been accepted
-  wait_in(now, ticket.index, from, lanes_.of(group), commands);
+  wait_in(now, ticket.index, from, lanes_.of(LaneKey(group, from.key().route)), commands);
 }
 
 void Scheduler::move(Time now, Ticket ticket, std::string_view group, Commands& commands) {
@@ -124,7 +124,7 @@ void Scheduler::move(Time now, Ticket ticket, std::string_view group, Commands& 
   time_passed(now);
   queue_.remove(ticket.index);
   from.change_stage(request, Stage::released);
-  wait_in(now, ticket.index, from, lanes_.of(group), commands);
+  wait_in(now, ticket.index, from, lanes_.of(LaneKey(group, from.key().route)), commands);
 }
 
 /// The request, which has left the one lane, takes its place by arrival in the other, which may be the same. Each may
@@ -218,13 +218,13 @@ void Scheduler::resume(Time now, Ticket ticket, Commands& commands) {
 
 // ---- the limiter ----------------------------------------------------------------------------------------------------
 
-void Scheduler::answer(Time now, std::string_view group, const Booking& booking, Commands& commands) {
+void Scheduler::answer(Time now, LaneKey key, const Booking& booking, Commands& commands) {
   time_passed(now);
   const std::size_t reserved = slots_.reserved();
   server_.refuse_overdue(now - 1, now, commands);
   const std::size_t given_back = reserved - slots_.reserved();
-  Lane* lane = lanes_.find(group);
-  if (!lane || !lane->ask.under_way()) return asker_.give_back(now, group, booking.departures);
+  Lane* lane = lanes_.find(key);
+  if (!lane || !lane->ask.under_way()) return asker_.give_back(now, key, booking.departures);
   stop_.ask_ends();
   if (lane->ask.to_resume()) {
     tunnels_.apply(now, *lane, booking, commands);
@@ -235,14 +235,14 @@ void Scheduler::answer(Time now, std::string_view group, const Booking& booking,
   asker_.departures_came(now, given_back);  // the limiter answered before these departures were given back
   run_until_stable(now, commands);
   if (!queue_.overfull()) return;
-  arrivals_.refuse_excess(now, group, commands);
+  arrivals_.refuse_excess(now, key, commands);
   run_until_stable(now, commands);
 }
 
-void Scheduler::retry(Time now, Booking::Scope scope, std::string_view group, Commands& commands) {
+void Scheduler::retry(Time now, Booking::Scope scope, LaneKey key, Commands& commands) {
   time_passed(now);
   server_.refuse_overdue(now - 1, now, commands);
-  asker_.retry(now, scope, group);
+  asker_.retry(now, scope, key);
   run_until_stable(now, commands);
 }
 

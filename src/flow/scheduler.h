@@ -39,9 +39,10 @@
 //
 // Ready lanes that want a departure for a slot which a request holds already are `returning`, others are `wanting` and
 // ask only while a slot is free. A stop by the upstream's own limits holds all of them back at once, in their order
-// (UpstreamStop). retry(), change() and departures that another lane gives back make told and awaiting lanes ready; the
-// last request that wants a departure makes any lane idle when it leaves. An idle lane of a group is deleted when no
-// request of it is left.
+// (UpstreamStop). One by the limits of a route holds those of the route back: they stand behind one of them, which asks
+// for all (RouteLanes). retry(), change() and departures that another lane gives back make told and awaiting lanes
+// ready; the last request that wants a departure makes any lane idle when it leaves. An idle lane of a group is deleted
+// when no request of it is left.
 #pragma once
 
 #include <algorithm>
@@ -105,9 +106,9 @@ class Scheduler {
   /// it), keeps its slot, and needs a new departure. It will be in `start` again; it can no longer be refused for
   /// waiting. No effect unless it is in flight.
   void requeue(Time now, Ticket ticket, Commands& commands);
-  /// A started request was refused and is to be sent again: it gives up its slot and waits in the lane of that group,
-  /// as the first of those that arrived after it, until `deadline` at the latest. It will be in `start` again, or in
-  /// `refuse`.
+  /// A started request was refused and is to be sent again: it gives up its slot and waits in the lane of that group
+  /// and its route, as the first of those that arrived after it, until `deadline` at the latest. It will be in `start`
+  /// again, or in `refuse`.
   void send_back(Time now, Ticket ticket, Time deadline, std::string_view group, Commands& commands);
   /// A started request was sent. Needed only while any pause is not over or not probed yet.
   void left(Time now, Ticket ticket);
@@ -127,7 +128,7 @@ class Scheduler {
   /// The requests that wait in lanes whose group has no gate, of each lane in their order: those that a pause which has
   /// just begun may concern.
   std::vector<RequestId> waiting_at_no_gate() const;
-  /// A waiting request goes to the lane of that group, to its place by arrival.
+  /// A waiting request goes to the lane of that group and its route, to its place by arrival.
   void move(Time now, Ticket ticket, std::string_view group, Commands& commands);
   /// Other processes tell of a pause.
   void hear(Time now, const PauseNews& news, Commands& commands);
@@ -142,9 +143,10 @@ class Scheduler {
   /// that have not taken off, and is never refused.
   void resume(Time now, Ticket ticket, Commands& commands);
   /// An asynchronous limiter's answer to that lane's ask.
-  void answer(Time now, std::string_view group, const Booking& booking, Commands& commands);
-  /// What an asynchronous limiter told lanes to wait for has come: that lane may ask again, or all lanes in turn.
-  void retry(Time now, Booking::Scope scope, std::string_view group, Commands& commands);
+  void answer(Time now, LaneKey key, const Booking& booking, Commands& commands);
+  /// What an asynchronous limiter told lanes to wait for has come: that lane may ask again, or all lanes in turn, of
+  /// the upstream or of the route. See LimiterEvents::retry().
+  void retry(Time now, Booking::Scope scope, LaneKey key, Commands& commands);
   /// These settings hold from now on. If the limits changed, the limiter was told just before: `moved` gives for each
   /// old limit its new index, kNoLimit if it is gone. No waiting request is refused and none in flight is cut for the
   /// change; what is booked stays. With more slots some requests start at once; with fewer, none gets a slot until
@@ -173,12 +175,12 @@ class Scheduler {
   TunnelCount tunnels() const { return {slots_.busy_tunnels(), tunnels_.resting()}; }
   /// When each waiting request is likely to leave.
   const Forecast& forecast() const { return forecast_; }
-  /// After how long an arrival of that group and weight is likely to be served. The later of two times: when the limits
+  /// After how long an arrival of that lane and weight is likely to be served. The later of two times: when the limits
   /// have let pass all that waits ahead (exact), and requests ahead (at least one if no slot is free) ÷ (max_concurrent
   /// ÷ mean latency of the last minute), rounded up to seconds. Between a millisecond and kLongestRetry; not before
   /// `not_before`.
-  Time retry_after(Time now, std::string_view group = {}, int weight = 1, Time not_before = 0) const {
-    return estimates_.retry_after(now, asker_.limiter(), group, weight, not_before);
+  Time retry_after(Time now, LaneKey key = {}, int weight = 1, Time not_before = 0) const {
+    return estimates_.retry_after(now, asker_.limiter(), key, weight, not_before);
   }
   /// What makes this pending request wait: kSlots, if for half of the time or more only a slot was missing; else the
   /// limit that held it last; without one, kSlots if it waited for a slot at all.

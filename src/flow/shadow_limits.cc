@@ -23,16 +23,17 @@ void ShadowLimits::change(Time now, std::vector<LimitConfig> limits) {
   limits_.refreshed(clock_.instant(now), {});
 }
 
-Frontier ShadowLimits::first_departure(Instant at, const LimitSet::Group* group, int weight) const {
+Frontier ShadowLimits::first_departure(Instant at, const LimitSet::Group* group, std::string_view route,
+                                       int weight) const {
   Frontier first{.at = at};
-  limits_.each(group, [&](const Limit& limit, const LimitSet::Rule&, LimitIndex index) {
+  limits_.each(group, route, [&](const Limit& limit, const LimitSet::Rule&, LimitIndex index) {
     const Instant opens = limit.admits(weight) ? limit.frontier(weight) : kNever;
     first.raise(opens == kNever && limit.admits(weight) ? limit.reset_at() + kGuard : opens, index);
   });
   if (first.at == kNever) return first;  // heavier than a limit allows
   for (int round = 0; round < kMostRounds; ++round) {
     const Instant before = first.at;
-    limits_.each(group, [&](const Limit& limit, const LimitSet::Rule&, LimitIndex index) {
+    limits_.each(group, route, [&](const Limit& limit, const LimitSet::Rule&, LimitIndex index) {
       first.raise(limit.after_guard(first.at), index);
     });
     if (first.at == before) break;
@@ -40,11 +41,11 @@ Frontier ShadowLimits::first_departure(Instant at, const LimitSet::Group* group,
   return first;
 }
 
-ShadowLimits::Held ShadowLimits::took_off(Time now, std::string_view group, int weight, Time most) {
+ShadowLimits::Held ShadowLimits::took_off(Time now, LaneKey lane, int weight, Time most) {
   const Instant at = clock_.instant(now);
-  const Frontier first = first_departure(at, limits_.refreshed(at, group), weight);
+  const Frontier first = first_departure(at, limits_.refreshed(at, lane), lane.route, weight);
   if (first.at > at + static_cast<Instant>(most)) return {.wait = most, .by = first.by};
-  limits_.commit(first.at, group, limits_.refreshed(first.at, group), weight, kAll);
+  limits_.commit(first.at, lane, limits_.refreshed(first.at, lane), weight, kAll);
   return {.wait = clock_.time(first.at) - now, .by = first.by};
 }
 

@@ -3,6 +3,8 @@
 #include "http/credentials.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "http/grammar.h"
 
@@ -101,6 +103,18 @@ std::optional<Credentials> decode_basic(std::string_view encoded) {
   const auto colon = text->find(':');
   if (colon == std::string::npos || colon == 0) return std::nullopt;
   return Credentials{.user = text->substr(0, colon), .password = text->substr(colon + 1)};
+}
+
+std::string encode_basic(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = i; k < i + 3; ++k)
+      group = group << 8 | (k < text.size() ? static_cast<unsigned char>(text[k]) : 0);
+    for (std::size_t k = 0; k < 4; ++k) out += i + k <= text.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+  }
+  return out;
 }
 
 bool may_be_credentials(std::string_view field_name) {

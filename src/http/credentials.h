@@ -29,6 +29,9 @@ struct Credentials {
 /// Nothing if `encoded` is no base64, or holds no name and password, or a NUL.
 std::optional<Credentials> decode_basic(std::string_view encoded);
 
+/// The credentials as basic_credentials() has them, of `name:password`.
+std::string encode_basic(std::string_view text);
+
 /// True if a field of this name may identify a user or grant access: the standard fields, and those named after what
 /// they hold, such as `X-Api-Key`, `X-Amz-Security-Token` or `Session-Id`.
 bool may_be_credentials(std::string_view field_name);

@@ -165,15 +165,15 @@ bool claims_to_be(std::string_view proxy_status, std::string_view name) {
   return claims;
 }
 
-std::string timing(Duration wait) {
+}  // namespace
+
+std::string server_timing(Duration wait) {
   const auto micros = static_cast<long long>(wait.count());
   std::array<char, 64> text{};
   const int size =
       std::snprintf(text.data(), text.size(), "penstock-wait;dur=%lld.%03lld", micros / 1000, micros % 1000);
   return {text.data(), static_cast<std::size_t>(size)};
 }
-
-}  // namespace
 
 std::expected<RequestHints, Refusal> read_hints(const Fields& fields) {
   RequestHints hints;
@@ -280,7 +280,7 @@ Fields response_fields(const ResponseHead& head, const Target& target, std::stri
     }
   }
   add_via(out, head.minor_version, via);
-  if (wait) out.add("Server-Timing", timing(*wait));
+  if (wait) out.add("Server-Timing", server_timing(*wait));
   return out;
 }
 

@@ -53,6 +53,9 @@ Fields request_fields(const RequestHead& head, const Target& target, std::string
 Fields response_fields(const ResponseHead& head, const Target& target, std::string_view via,
                        std::optional<Duration> wait);
 
+/// The value of that field: `penstock-wait;dur=151.712`, in milliseconds.
+std::string server_timing(Duration wait);
+
 /// Trailer fields that may be passed on: none that frame, route or authenticate (RFC 9110 6.5.1).
 Fields trailer_fields(const Fields& trailers);
 /// The same for a response from this target, put into the client's terms as in response_fields.

@@ -37,6 +37,7 @@ constexpr std::array kRows = {
     Row{Reason::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
     Row{Reason::port_denied, {403, "http_request_denied", "port_denied"}},
     Row{Reason::gateway_unknown, {404, "destination_not_found", "gateway_unknown"}},
+    Row{Reason::permit_method, {405, "http_request_denied", "permit_method"}},
     Row{Reason::malformed, {400, "http_request_error", "malformed"}},
     Row{Reason::head_timeout, {408, "http_request_error", "head_timeout"}},
     Row{Reason::body_timeout, {408, "http_request_error", "body_timeout"}},

@@ -33,7 +33,8 @@ enum class Reason : std::uint8_t {
   destination_denied,   // special or denied address
   destination_unnamed,  // `unmatched: deny`
   port_denied,          // CONNECT beyond access.connectPorts
-  gateway_unknown,      // `/@NAME` names no upstream with a baseUrl (404)
+  gateway_unknown,      // `/@NAME` names no upstream with a baseUrl or permits (404)
+  permit_method,        // a permit is asked for by another method than GET (405, Allow)
   // Malformed (4xx, 5xx, http_request_error)
   malformed,            // 400
   head_timeout,         // 408, timeouts.header

@@ -29,6 +29,11 @@ struct Target {
   const UpstreamConfig* gateway = nullptr;  ///< the upstream of that NAME
   std::string gateway_host;                 ///< the `Host` of a request to a gateway; empty: none
 
+  /// Not a place, but a permit of the upstream (permits.h), which is held until the client leaves, or taken for a
+  /// moment. Nothing is dialled.
+  enum class Permit : std::uint8_t { none, held, momentary };
+  Permit permit = Permit::none;
+
   /// `host:port`, IPv6 in brackets: the key of an upstream.
   std::string authority() const;
   /// The value for `Host`: without the port if it is the scheme's default.

@@ -44,12 +44,14 @@ void append_what_every_event_has(std::string& out, const Event& event) {
 }
 
 void append_what_is_known(std::string& out, const Event& event) {
+  text_if_any(out, R"(,"route":)", event.route);
   text_if_any(out, R"(,"client":)", event.client);
   text_if_any(out, R"(,"user":)", event.user);
   text_if_any(out, R"(,"traceId":)", event.trace_id);
   text_if_any(out, R"(,"upgrade":)", event.upgrade);
   if (event.weight != 1) number(out, R"(,"weight":)", static_cast<std::uint64_t>(event.weight));
   if (event.tunnel) out += R"(,"tunnel":true)";
+  if (event.permit) out += R"(,"permit":true)";
   if (event.status > 0) number(out, R"(,"status":)", static_cast<std::uint64_t>(event.status));
   milliseconds_if_known(out, R"(,"waitMs":)", event.wait);
   milliseconds_if_known(out, R"(,"flightMs":)", event.flight);

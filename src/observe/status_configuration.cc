@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/duration_text.h"
+#include "http/redaction.h"
 #include "observe/notices.h"
 #include "observe/status_json.h"
 
@@ -44,20 +45,23 @@ const char* text_of(Https https) {
   return "tunnel";
 }
 
+Json timeouts_json(const TimeoutConfig& timeouts) {
+  const auto& [connect, first_byte, idle, total, body, tunnel_idle, tunnel_rest] = timeouts;
+  return Json{{"connect", text_of(connect)},
+              {"firstByte", text_of(first_byte)},
+              {"idle", text_of(idle)},
+              {"total", text_of(total)},
+              {"body", text_of(body)},
+              {"tunnelIdle", text_of(tunnel_idle)},
+              {"tunnelRest", text_of(tunnel_rest)}};
+}
+
 Json settings_json(const UpstreamSettings& settings) {
-  const auto& [connect, first_byte, idle, total, body, tunnel_idle, tunnel_rest] = settings.timeouts;
   return {{"maxConcurrent", settings.max_concurrent},
           {"maxTunnels", tunnels_of(settings)},
           {"maxWeight", settings.max_weight},
           {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
-          {"timeouts",
-           {{"connect", text_of(connect)},
-            {"firstByte", text_of(first_byte)},
-            {"idle", text_of(idle)},
-            {"total", text_of(total)},
-            {"body", text_of(body)},
-            {"tunnelIdle", text_of(tunnel_idle)},
-            {"tunnelRest", text_of(tunnel_rest)}}},
+          {"timeouts", timeouts_json(settings.timeouts)},
           {"https", text_of(settings.https)}};
 }
 
@@ -99,6 +103,7 @@ Json limit_json(const LimitConfig& limit) {
   parameters["per"] = limit.per == LimitConfig::Per::group ? "group" : "upstream";
   parameters["shared"] = limit.shared;
   parameters["mode"] = mode_name(limit.mode);
+  if (!limit.route.empty()) parameters["route"] = limit.route;
   return {{std::string(limit_key(limit.kind)), std::move(parameters)}};
 }
 
@@ -108,6 +113,21 @@ Json retry_json(const RetryConfig& retry) {
           {"attempts", retry.attempts},
           {"budget", std::to_string(retry.budget) + "%"},
           {"except", retry.except}};
+}
+
+/// Without the values of headers, which may be credentials. What is left out is as in the upstream.
+Json route_json(const RouteConfig& route, const std::vector<std::string>& redact) {
+  std::string room;
+  Json match = Json::object();
+  if (!route.match.path.empty()) match["path"] = http::shown_path(route.match.path, redact, room);
+  if (!route.match.methods.empty()) match["method"] = route.match.methods;
+  if (!route.match.header.empty()) match["header"] = route.match.header;
+  Json json{{"name", route.name}, {"match", std::move(match)}, {"weight", route.weight}};
+  if (route.max_wait) json["queue"] = {{"maxWait", text_of(*route.max_wait)}};
+  if (route.timeouts) json["timeouts"] = timeouts_json(*route.timeouts);
+  if (route.retry) json["retry"] = retry_json(*route.retry);
+  if (route.obey) json["obey"] = to_string(*route.obey);
+  return json;
 }
 
 Json breaker_json(const BreakerConfig& breaker) {
@@ -128,6 +148,8 @@ Json limits_json(const UpstreamSettings& settings) {
             {"breaker", breaker_json(settings.breaker)},
             {"redact", settings.redact}};
   if (settings.group) json["group"] = to_string(*settings.group);
+  if (!settings.routes.empty()) json["routes"] = Json::array();
+  for (const RouteConfig& route : settings.routes) json["routes"].push_back(route_json(route, settings.redact));
   return json;
 }
 
@@ -180,6 +202,7 @@ Json configuration_json(const Config& config) {
   for (const UpstreamConfig& one : config.upstreams) {
     entries.push_back(entry_json(one.name, one.match, one.settings));
     if (one.base_url) entries.back()["baseUrl"] = to_string(*one.base_url);
+    if (one.permits) entries.back()["permits"] = true;
   }
   entries.push_back(entry_json("*", {}, config.unmatched));
   return {

@@ -45,18 +45,20 @@ Json head_json(const std::optional<HeadSnapshot>& head) {
 /// A limit that has no such thing as a capacity, or whose state is unknown, has none of these figures.
 Json limit_state_json(const LimitSnapshot& limit) {
   const bool counts = limit.known && limit.of > 0;
-  return {{"name", limit.name},
-          {"kind", limit.kind},
-          {"allows", limit.allows},
-          {"mode", mode_name(limit.mode)},
-          {"shared", limit.shared},
-          {"used", counts ? Json(limit.used) : Json(nullptr)},
-          {"of", counts ? Json(limit.of) : Json(nullptr)},
-          {"opensInMs", limit.known ? milliseconds(limit.opens_in) : Json(nullptr)},
-          {"resetsInMs", limit.known ? milliseconds(limit.resets_in) : Json(nullptr)},
-          {"rate", limit.rate ? Json(*limit.rate) : Json(nullptr)},
-          {"units", limit.units},
-          {"wouldWait", limit.mode == LimitConfig::Mode::shadow ? Json(limit.would_wait) : Json(nullptr)}};
+  Json json{{"name", limit.name},
+            {"kind", limit.kind},
+            {"allows", limit.allows},
+            {"mode", mode_name(limit.mode)},
+            {"shared", limit.shared},
+            {"used", counts ? Json(limit.used) : Json(nullptr)},
+            {"of", counts ? Json(limit.of) : Json(nullptr)},
+            {"opensInMs", limit.known ? milliseconds(limit.opens_in) : Json(nullptr)},
+            {"resetsInMs", limit.known ? milliseconds(limit.resets_in) : Json(nullptr)},
+            {"rate", limit.rate ? Json(*limit.rate) : Json(nullptr)},
+            {"units", limit.units},
+            {"wouldWait", limit.mode == LimitConfig::Mode::shadow ? Json(limit.would_wait) : Json(nullptr)}};
+  if (!limit.route.empty()) json["route"] = limit.route;
+  return json;
 }
 
 Json limit_states_json(const std::vector<LimitSnapshot>& limits) {

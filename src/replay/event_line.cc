@@ -62,7 +62,8 @@ class Members {
     if (key == "weight") return count(member, line.weight, kMostWeight);
     if (key == "attempts") return count(member, line.attempts, kMostAttempts);
     if (key == "status") return status(member);
-    if (key == "tunnel") return flag(member);
+    if (key == "tunnel") return flag(member, line.tunnel);
+    if (key == "permit") return flag(member, line.permit);
     if (key == "upgrade") return line.upgrade = true, member.text().has_value();
     std::string_view* const text = text_of(key);
     return !text || take_text(member, *text);
@@ -76,6 +77,7 @@ class Members {
     if (key == "id") return &line.id;
     if (key == "upstream") return &line.upstream;
     if (key == "group") return &line.group;
+    if (key == "route") return &line.route;
     if (key == "host") return &line.host;
     if (key == "path") return &line.path;
     return key == "refusal" ? &line.refusal : nullptr;
@@ -115,9 +117,9 @@ class Members {
     line.status = static_cast<int>(*number);
     return true;
   }
-  bool flag(const JsonObject& member) {
+  static bool flag(const JsonObject& member, bool& into) {
     const auto truth = member.truth();
-    line.tunnel = truth.value_or(false);
+    into = truth.value_or(false);
     return truth.has_value();
   }
 

@@ -23,12 +23,13 @@ inline constexpr int kMostAttempts = 1'000;
 struct EventLine {
   std::optional<EventKind> kind;  ///< nullopt: it is not known here, and says nothing of requests
   Time at = 0;                    ///< µs since 1970; a moment of the years 2000 to 2099
-  std::string_view id, upstream, group, host, path, refusal;
+  std::string_view id, upstream, group, route, host, path, refusal;
   std::optional<Time> wait, flight;  ///< µs, from 0 to kLongestSpan
   std::optional<int> weight, attempts;
   int status = 0;
   bool tunnel = false;   ///< a CONNECT, or it has become a tunnel
   bool upgrade = false;  ///< it may become one
+  bool permit = false;   ///< of an upstream that leads to no host
 };
 
 /// The line without its end. Texts are views of `line` or `room`. nullopt: it is none.

@@ -102,18 +102,28 @@ class Measuring {
     figures_.slots_used = flights_ / (slots * static_cast<double>(std::max<Time>(ended_ - first_, 1)));
   }
   void measure_departures() {
-    std::vector<Departed> departed;
-    departed.reserve(figures_.sendings);
-    for_each_sending([&](std::uint32_t number, Time at) {
-      departed.push_back({at, measure_.places[number].group, measure_.log[number].weight});
-    });
+    std::vector<Departed> departed = departed_of({});
     if (measure_.quota) figures_.api_refused = beyond(*measure_.quota, departed);
     for (const auto& limit : measure_.settings.limits) {
       const auto* sliding = std::get_if<SlidingWindowConfig>(&limit.kind);
       if (sliding && sliding->beside_pacer) continue;  // the pacer beside it says the same
-      if (auto usage = usage_of(limit, departed, std::max<Time>(last_ - first_, 1)))
-        figures_.limits.push_back(*std::move(usage));
+      std::vector<Departed> of_route;
+      if (!limit.route.empty()) of_route = departed_of(limit.route);
+      auto usage = usage_of(limit, limit.route.empty() ? departed : of_route, std::max<Time>(last_ - first_, 1));
+      if (usage) figures_.limits.push_back(*std::move(usage));
     }
+  }
+  /// Of that route; empty: all.
+  std::vector<Departed> departed_of(std::string_view route) const {
+    std::vector<Departed> departed;
+    if (route.empty()) departed.reserve(figures_.sendings);
+    const auto& routes = measure_.settings.routes;
+    for_each_sending([&](std::uint32_t number, Time at) {
+      const Place& place = measure_.places[number];
+      const bool counts = route.empty() || (place.route > 0 && routes[place.route - 1].name == route);
+      if (counts) departed.push_back({at, place.group, measure_.log[number].weight});
+    });
+    return departed;
   }
 
   template <typename Take>

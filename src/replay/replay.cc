@@ -33,6 +33,14 @@ Fate fate_of(flow::Refused why) {
   return Fate::limiter_down;
 }
 
+/// The route whose lane a request waits in: none, if no limit of its route holds it.
+std::string_view lane_of(const UpstreamSettings& settings, std::string_view route) {
+  const auto holds = [&](const LimitConfig& limit) {
+    return limit.route == route && limit.mode != LimitConfig::Mode::shadow;
+  };
+  return std::ranges::any_of(settings.limits, holds) ? route : std::string_view();
+}
+
 }  // namespace
 
 Replay::Replay(const RequestLog& log, const std::deque<Place>& places, std::span<const std::uint32_t> order,
@@ -88,6 +96,11 @@ std::string_view Replay::group_of(std::uint32_t request) {
   return limiter_.has_room_for(group_) ? std::string_view(group_) : "*:others";
 }
 
+std::string_view Replay::route_of(std::uint32_t request) const {
+  const std::uint64_t route = places_[request].route;
+  return route == 0 ? std::string_view() : lane_of(settings_, settings_.routes[route - 1].name);
+}
+
 void Replay::arrive(std::uint32_t request) {
   const LoggedRequest& logged = log_[request];
   if (logged.weight > settings_.max_weight && logged.weight > 1) {
@@ -95,8 +108,13 @@ void Replay::arrive(std::uint32_t request) {
     return;
   }
   const std::uint32_t live = take_place(request);
-  live_[live].ticket = scheduler_.arrive(
-      now_, {.id = live, .weight = logged.weight, .group = group_of(request), .tunnel = logged.tunnel}, commands_);
+  live_[live].ticket = scheduler_.arrive(now_,
+                                         {.id = live,
+                                          .weight = logged.weight,
+                                          .group = group_of(request),
+                                          .route = route_of(request),
+                                          .tunnel = logged.tunnel},
+                                         commands_);
   // The client of a request that left the queue would have left after as long a wait, but not sooner.
   if (logged.fate == Fate::gone) expect(now_ + logged.wait, live, false);
 }

@@ -71,6 +71,7 @@ class Replay {
   void expect(Time at, std::uint32_t live, bool lands);
   bool is_sent_again(const Live& live, Time deadline);
   std::string_view group_of(std::uint32_t request);
+  std::string_view route_of(std::uint32_t request) const;
 
   const RequestLog& log_;
   const std::deque<Place>& places_;

@@ -67,8 +67,11 @@ static_assert(sizeof(LoggedRequest) == 32 && kMostAttempts < 1 << 13, "there may
 
 /// Where a configuration puts a request.
 struct Place {
-  std::uint64_t group : 44 = 0;  ///< of a hash of its group's name; 0: its upstream has no groups
-  std::uint64_t upstream : 20 = 0;
+  static constexpr std::uint64_t kMostRoutes = (1 << 8) - 1;
+
+  std::uint64_t group : 38 = 0;  ///< of a hash of its group's name; 0: its upstream has no groups
+  std::uint64_t route : 8 = 0;   ///< that many in UpstreamSettings::routes, from 1; 0: none
+  std::uint64_t upstream : 18 = 0;
 };
 static_assert(sizeof(Place) == 8, "there may be ten million, for each of two configurations");
 

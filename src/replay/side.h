@@ -16,7 +16,7 @@ namespace penstock::replay {
 struct Upstream {
   std::string name;  ///< printable
   const UpstreamSettings* settings = nullptr;
-  bool is_denied = false;       ///< no request is sent there: `unmatched: deny`
+  bool is_denied = false;       ///< no request is sent there: `unmatched: deny`, or permits that are no more
   std::optional<Rate> quota{};  ///< what its API lets pass, where that was told
 };
 

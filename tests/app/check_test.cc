@@ -28,11 +28,22 @@ TEST(Check, is_content_with_the_files_that_come_with_penstock) {
     if (entry.path().extension() != ".yaml") continue;
     const auto ended = penstock({"check", entry.path()});
     EXPECT_EQ(ended.code, 0) << entry.path();
-    EXPECT_EQ(ended.out, entry.path().string() + ": ok\n");
+    EXPECT_THAT(ended.out, testing::StartsWith(entry.path().string() + ": ok\n"));
     EXPECT_EQ(ended.err, "");
     ++files;
   }
   EXPECT_GE(files, 5);
+}
+
+TEST(Check, counts_routes_and_their_limits) {
+  const TemporaryFile file(
+      "version: 1\nupstreams:\n  api: { match: a.test, https: originate, routes: [ { match: { path: /x }, rate: 1/s "
+      "},\n"
+      "    { match: { path: /y }, maxConcurrent: 1 }, { match: { method: PUT }, weight: 2 } ] }\n");
+  const auto ended = penstock({"check", file.path()});
+  EXPECT_EQ(ended.out, file.path() + ": ok\nupstreams.api: 3 routes, 2 with limits of their own (3 limits)\n");
+  const auto json = nlohmann::json::parse(penstock({"check", "--format", "json", file.path()}).out);
+  EXPECT_EQ(json.at("routes").at(0), "upstreams.api: 3 routes, 2 with limits of their own (3 limits)");
 }
 
 TEST(Check, marks_the_place_behind_characters_of_several_bytes) {

@@ -22,8 +22,8 @@ TEST(CommandLine, tells_its_version_and_its_commit) {
 TEST(CommandLine, lists_every_command_in_its_help) {
   const auto ended = penstock({"--help"});
   EXPECT_EQ(ended.code, 0);
-  for (const auto* command : {"run", "check", "explain", "env", "exec", "healthcheck", "ca", "doctor", "presets",
-                              "init", "schema", "reload", "resume", "top", "simulate", "help"}) {
+  for (const auto* command : {"run", "check", "explain", "env", "exec", "permit", "healthcheck", "ca", "doctor",
+                              "presets", "init", "schema", "reload", "resume", "top", "simulate", "help"}) {
     EXPECT_THAT(ended.out, HasSubstr(std::string("\n  ") + command + " "));
     EXPECT_EQ(penstock({command, "--help"}).code, 0) << command;
   }

@@ -60,6 +60,10 @@ TEST(ConfigHash, changes_with_each_setting) {
   with([](Config& config) { config.upstreams[0].settings.redact = {"/bot{}/"}; });
   with([](Config& config) { config.upstreams[0].settings.retry.attempts = 2; });
   with([](Config& config) { config.upstreams[0].settings.limits[0].shared = false; });
+  with([](Config& config) { config.upstreams[0].settings.limits[0].route = "search"; });
+  with([](Config& config) { config.upstreams[0].settings.routes = {{.name = "search"}}; });
+  with([](Config& config) { config.upstreams[0].settings.routes = {{.match = {.methods = {"GET"}, .path = "/x"}}}; });
+  with([](Config& config) { config.upstreams[0].settings.routes = {{.weight = 5, .max_wait = 2s}}; });
   with([](Config& config) { config.upstreams[0].settings.limits[0].kind = PacerConfig{.qps = 15.5}; });
   with([](Config& config) { config.upstreams[0].settings.limits[0].kind = WindowConfig{.reservoir = 15}; });
   with([](Config& config) { config.upstreams[0].settings.limits.clear(); });

@@ -205,11 +205,40 @@ TEST(Explain, follows_the_gateway) {
   EXPECT_THAT(explained_https("/@hidden"), HasSubstr("a special address, allowed"));
 }
 
+constexpr const char* kPermits = R"(
+version: 1
+upstreams:
+  db: { permits: true, maxConcurrent: 8, group: header:Penstock-Group, limits: [ semaphore: { capacity: 5 } ] }
+)";
+
+TEST(Explain, says_what_holds_for_a_permit) {
+  for (const auto* url : {"@db", "/@db", "/%40db", "http://127.0.0.1:3128/@db", "http://localhost:3128/@db"}) {
+    const auto text = explained_by(kPermits, url);
+    EXPECT_THAT(text, HasSubstr("upstream    db\n")) << url;
+    EXPECT_THAT(text, HasSubstr("why         /@db is a permit of it (permits: true)\n")) << url;
+    EXPECT_THAT(text, HasSubstr("group       the value of Penstock-Group (header:Penstock-Group)\n")) << url;
+    EXPECT_THAT(text, HasSubstr("limits      maxConcurrent 8\n")) << url;
+    EXPECT_THAT(text,
+                HasSubstr("governed    per permit, for any work: GET http://127.0.0.1:3128/@db holds one until its "
+                          "connection is closed\n"))
+        << url;
+    EXPECT_THAT(text, HasSubstr("travels     nowhere: it is answered when its turn comes, and held until the client "
+                                "leaves\n"))
+        << url;
+    for (const auto* of_hosts : {"timeouts", "retry", "breaker", "pauses", "address"})
+      EXPECT_THAT(text, Not(HasSubstr(of_hosts))) << url;
+  }
+  EXPECT_THAT(explained_by(kPermits, "@db?hold=no"), HasSubstr("holds nothing (hold=no)\n"));
+  EXPECT_THAT(explained_by(kPermits, "@no"), HasSubstr("those that have one: /@db: refused with 404\n"));
+  const TemporaryFile file(kPermits);
+  EXPECT_EQ(penstock({"explain", "--config", file.path(), "/@db/table"}).code, 1);
+}
+
 TEST(Explain, lists_the_gateways_where_the_name_is_unknown) {
   for (const auto* url : {"/@github/x", "http://127.0.0.1:3128/@nope", "http://localhost:3128/@/"}) {
     EXPECT_THAT(explained_https(url), HasSubstr("those that have one: /@hidden /@openai: refused with 404\n")) << url;
   }
-  EXPECT_THAT(penstock({"explain", "/@x"}).out, HasSubstr("no upstream has a baseUrl: refused with 404\n"));
+  EXPECT_THAT(penstock({"explain", "/@x"}).out, HasSubstr("no upstream has a baseUrl or permits: refused with 404\n"));
 }
 
 TEST(Explain, takes_no_other_port_or_host_for_the_gateway) {
@@ -282,6 +311,63 @@ TEST(Explain, tells_what_becomes_of_plain_http_inside_a_connect) {
   EXPECT_THAT(explained_https("http://a.example:81/"), HasSubstr("refused: port 81 is not in access.connectPorts\n"));
 }
 
+constexpr const char* kRoutes = R"(
+version: 1
+upstreams:
+  api:
+    match: api.example
+    https: originate
+    redact: ["/bot{}/"]
+    limits: [ { window: { reservoir: 10, interval: 10s } } ]
+    routes:
+      - { match: { path: /search/code }, rate: 10/m, queue: { maxWait: 2m }, retry: off }
+      - { match: { path: /search }, rate: 30/m, maxConcurrent: 2, timeouts: { total: 7s } }
+      - { match: { method: [POST, PUT] }, weight: 5 }
+      - { match: { header: X-Tier=s3cret }, weight: 7, name: free }
+      - { match: { path: /bot12:AB/send }, weight: 2 }
+  plain: { match: plain.example, https: tunnel, routes: [ { match: { path: /x }, weight: 2 } ] }
+)";
+
+std::string explained_method(const std::string& method, const std::string& url) {
+  const TemporaryFile file(kRoutes);
+  const auto ended = penstock({"explain", "--config", file.path(), method, url});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return ended.out;
+}
+
+TEST(Explain, names_the_route_its_weight_and_the_limits_that_count) {
+  const auto code = explained_method("post", "http://api.example/search/code?q=x");
+  EXPECT_THAT(code, HasSubstr("  route       /search/code, weight 5, maxWait 2m\n"));
+  EXPECT_THAT(code, HasSubstr("fits route /search, its own timeouts; its limits do not count\n"));
+  EXPECT_THAT(code, HasSubstr("fits route POST,PUT, weight 5\n"));
+  EXPECT_THAT(code, HasSubstr("window: 10 in each window of 10s"));
+  EXPECT_THAT(code, HasSubstr("/search/code:rate (pacer): 10/m"));
+  EXPECT_THAT(code, Not(HasSubstr("/search:rate")));
+  EXPECT_THAT(code, HasSubstr("  retry       off\n"));
+  EXPECT_THAT(code, HasSubstr("maxWait 2m\n"));
+  EXPECT_THAT(code, HasSubstr("total 7s\n")) << "of the first that has time-outs";
+}
+
+TEST(Explain, takes_a_request_for_a_get_unless_told) {
+  const auto text = explained_by(kRoutes, "http://api.example/search");
+  EXPECT_THAT(text, HasSubstr("  route       /search\n"));
+  EXPECT_THAT(text, HasSubstr("/search:maxConcurrent (semaphore): 2 in flight"));
+  EXPECT_THAT(explained_by(kRoutes, "http://api.example/user"), HasSubstr("  route       none fits\n"));
+}
+
+TEST(Explain, tells_routes_of_a_header_apart_and_shows_nothing_secret) {
+  const auto text = explained_method("PUT", "http://api.example/user");
+  EXPECT_THAT(text, HasSubstr("  route       POST,PUT, weight 5\n"));
+  EXPECT_THAT(text, HasSubstr("with X-Tier of its value: route free: X-Tier, weight 7\n"));
+  EXPECT_THAT(text, Not(HasSubstr("s3cret")));
+  EXPECT_THAT(explained_method("GET", "http://api.example/bot12:AB/send"), Not(HasSubstr("12:AB")));
+}
+
+TEST(Explain, gives_a_tunnel_no_route) {
+  const auto text = explained_by(kRoutes, "https://plain.example/x");
+  EXPECT_THAT(text, HasSubstr("  route       none: a tunnel shows neither method nor path\n"));
+}
+
 TEST(Explain, knows_a_url_of_each_vendor) {
   struct Known {
     const char *url, *upstream, *limit;  // what the vendor publishes, or somewhat less
@@ -290,8 +376,8 @@ TEST(Explain, knows_a_url_of_each_vendor) {
       {"http://api.github.com/user", "github", "rate (pacer): 900/m, one every 66.6911 ms"},
       {"http://api.github.com/user", "github", "slidingWindow: 5000 in any 3600022ms,"},
       {"http://api.github.com/user", "github", "semaphore: 100 in flight,"},
-      {"http://api.github.com/search/issues?q=x", "github-search", "rate (pacer): 30/m, one every 2000.73 ms"},
-      {"http://api.github.com/search/code?q=x", "github-code-search", "rate (pacer): 10/m, one every 6002.2 ms"},
+      {"http://api.github.com/search/issues?q=x", "github", "/search:rate (pacer): 30/m, one every 2000.73 ms"},
+      {"http://api.github.com/search/code?q=x", "github", "/search/code:rate (pacer): 10/m, one every 6002.2 ms"},
       {"http://discord.com/api/v10/channels/42/messages", "discord", "rate (pacer): 50/s, one every 20.44 ms"},
       {"/@openai/v1/chat/completions", "openai", "maxConcurrent 64"},
       {"/@stripe/v1/charges", "stripe", "rate (pacer): 25/s, one every 40.88 ms"},

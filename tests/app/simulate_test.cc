@@ -131,6 +131,41 @@ TEST(Simulate, routes_and_groups_by_the_new_settings) {
   EXPECT_EQ(told.at("log").at("firstBadLines")[0].at("line"), 7);
 }
 
+TEST(Simulate, holds_requests_to_the_limits_of_the_route_that_the_log_names) {
+  const TemporaryFile config(R"(
+version: 1
+upstreams:
+  api:
+    match: api.example.com
+    https: originate
+    routes: [ { match: { path: /search }, name: search, limits: [ { pacer: { qps: 1 } } ] } ]
+)");
+  std::string lines;
+  for (const char* id : {"a", "b", "c"}) {
+    lines += line("dispatch", id, "api", "api.example.com", "/search", R"(,"route":"search")");
+    lines += line("dispatch", std::string("other-") + id, "api", "api.example.com", "/x", "");
+  }
+  const TemporaryFile log(lines);
+  const auto told = simulated({"--config", config.path(), log.path()});
+  const auto& api = told.at("upstreams").at(0).at("new");
+  EXPECT_EQ(api.at("sent"), 6);
+  EXPECT_NEAR(api.at("waitMs").at("max"), 2000, 0.01) << "the third search";
+  EXPECT_EQ(api.at("waitMs").at("p50"), 0.0) << "what is no search, and the first one, do not wait";
+  EXPECT_EQ(api.at("limits").at(0).at("name"), "search:pacer");
+}
+
+TEST(Simulate, finds_permits_by_their_name_alone) {
+  const TemporaryFile config("version: 1\nupstreams: { db: { permits: true, maxConcurrent: 1 } }\n"),
+      log(line("dispatch", "a", "db", "", "/@db", R"(,"permit":true)") +
+          line("dispatch", "b", "gone", "", "/@gone", R"(,"permit":true)"));
+  const auto told = simulated({"--config", config.path(), log.path()});
+  ASSERT_EQ(told.at("upstreams").size(), 2U);
+  EXPECT_EQ(told.at("upstreams")[0].at("name"), "db");
+  EXPECT_EQ(told.at("upstreams")[0].at("new").at("sent"), 1);
+  EXPECT_EQ(told.at("upstreams")[1].at("name"), "gone");
+  EXPECT_EQ(told.at("upstreams")[1].at("new").at("sent"), 0) << "it is refused, and not held to the limits of \"*\"";
+}
+
 TEST(Simulate, says_in_words_what_it_found) {
   const TemporaryFile config(kNew), log(mixed_log());
   const auto ended =

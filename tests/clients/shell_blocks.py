@@ -26,7 +26,7 @@ COMMANDS = re.compile(r"(?:\$ )?(?:penstock (?!\d)|(?:script|lab|build|\.)/|"
                       r"npm|pip|prometheus|promtool|python3?|sh|sudo|systemctl|systemd-\S+|unshare|wget) )")
 BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<fenced>.*?)^```$|(?<=\n\n)(?P<indented>(?: {4}[^\n]*\n|\n(?= {4}))+)",
                    re.MULTILINE | re.DOTALL)
-INSTALLED = ("cat", "cp", "curl", "env", "fish", "git", "install", "java", "javac", "jq", "mkdir", "promtool", "rm",
+INSTALLED = ("bash", "cat", "cp", "curl", "env", "fish", "git", "install", "java", "javac", "jq", "mkdir", "promtool", "rm",
              "sh", "sort", "touch", "uname", "uniq", "wget")
 # What cannot be here: each writes down how it was called. Some do a small part of it.
 STAND_INS = {"apt": "", "docker": "", "systemctl": "", "sudo": '"$@"',

@@ -40,6 +40,7 @@ ORIGINATE = "upstreams:\n  api: { match: api.example.com, https: originate }\n"
 INTERCEPT = "upstreams:\n  api: { match: api.example.com, https: intercept }\n"
 GITHUB = ("version: 1\nupstreams:\n  github: { match: api.github.com, limits: [ %s ] }\n"
           % "window: { reservoir: 5000, interval: 1h, name: hour }")
+PERMITS = "upstreams:\n  db: { permits: true, maxConcurrent: 8 }\n"
 VIA = "1.1 penstock"
 SLOW = ("javac", "python3")  # once is enough for `penstock doctor` to try these, in seven ways
 
@@ -239,7 +240,35 @@ class Https(OnMachine):
         self.assertEqual(self.seen(), [("api.stripe.com", "/v1", VIA)])
 
 
-class CommandLine(OnMachine):
+class WithPermits(OnMachine):
+    def assert_holds_permits(self, block, daemon, weights, shell="sh"):
+        """Each program of the block is run once, and sees that a permit is out."""
+        for name in ("migrate", "report"):
+            self.stand_in(f"here/{name}", "curl -s http://127.0.0.1:9128/status | "
+                                          "jq '.upstreams[] | select(.name == \"db\").inFlight'")
+        self.assertEqual(self.play(block, shell=shell), len(weights) * "1\n")
+        ended = daemon.wait_for(len(weights), "complete")
+        self.assertEqual([(event["permit"], event.get("weight")) for event in ended],
+                         [(True, weight) for weight in weights])
+        self.assertEqual(self.calls(), ["migrate ", "report "][:len(weights)])
+
+
+class Permits(WithPermits):
+    @runs("docs/permits.md", "penstock permit db")
+    def test_the_program(self, block):
+        self.assert_holds_permits(block, self.start(block.yaml), weights=[None, 2])
+
+    @runs("docs/permits.md", "exec 3<>/dev/tcp")
+    def test_bash_alone(self, block):
+        self.assert_holds_permits(block, self.start(PERMITS), weights=[None], shell="bash")
+
+    def test_bash_is_told_that_there_is_none(self):
+        self.start("upstreams:\n  other: { permits: true }\n")
+        self.assertEqual(self.play(find("docs/permits.md", "exec 3<>/dev/tcp"), shell="bash"), "")
+        self.assertIn("no permit: Penstock: no upstream of this name has", self.said)
+
+
+class CommandLine(WithPermits):
     def assert_prints(self, block, codes=(0,)):
         """The command prints what the page shows. A line of dots there stands for any lines."""
         command = block.first.removeprefix("$ ")
@@ -253,12 +282,21 @@ class CommandLine(OnMachine):
                     "    rate: 15/s\nproxy:\n  listen: 127.0.0.1:3128\n  grace: 30\n")
         self.assert_prints(block, codes=(1,))
 
-    @runs("docs/command-line.md", "$ penstock explain")
+    @runs("docs/command-line.md", "$ penstock explain --config penstock.yaml http")
     def test_explain_says_how_a_request_would_travel(self, block):
         self.config("redis: { url: redis://127.0.0.1:6379/0 }\nupstreams:\n  github:\n    match: api.github.com\n"
                     "    maxConcurrent: 20\n    group: path:/repos/{repo}\n    rate: 15/s\n    limits:\n"
                     "      - window: { reservoir: 5000, interval: 1h, per: group, shared: false }\n"
                     "    queue: { maxWait: 5s }\n  other: { match: '*.github.com' }\n")
+        self.assert_prints(block)
+
+    @runs("docs/command-line.md", "$ penstock explain --config penstock.yaml POST")
+    def test_explain_says_which_routes_fit(self, block):
+        self.config("upstreams:\n  github:\n    match: api.github.com\n    routes:\n"
+                    "      - { match: { path: /search/code }, rate: 10/m }\n"
+                    "      - { match: { path: /search }, rate: 30/m }\n"
+                    "      - { match: { method: [POST, PATCH, PUT, DELETE] }, weight: 5 }\n"
+                    "      - { match: { header: X-Tier=free }, weight: 2, name: free }\n")
         self.assert_prints(block)
 
     @runs("docs/command-line.md", 'eval "$(penstock env)"\npenstock env --format fish')
@@ -279,6 +317,10 @@ class CommandLine(OnMachine):
         self.assertEqual(self.seen(), [(name, "/v1/models", VIA) for name in ("api.openai.com", "api.stripe.com")])
         self.assertIn(("example.com", "/", VIA), self.seen(self.plain))
         self.assertEqual(self.folder.read("here/example.com/index.html"), b"hello\n")
+
+    @runs("docs/command-line.md", "penstock permit db")
+    def test_permit_runs_a_command(self, block):
+        self.assert_holds_permits(block, self.start(PERMITS), weights=[None, 2])
 
     @runs("docs/command-line.md", "$ penstock ca init")
     def test_ca_init_says_what_comes_next(self, block):
@@ -340,7 +382,8 @@ class CommandLine(OnMachine):
     @runs("docs/command-line.md", "penstock init")
     def test_init_writes_a_file_that_is_good(self, block):
         self.play(block)
-        self.assertEqual(self.play(block, "penstock check penstock.yaml"), "penstock.yaml: ok\n")
+        said = self.play(block, "penstock check penstock.yaml")
+        self.assertEqual(said, "penstock.yaml: ok\nupstreams.github: 3 routes, 2 with limits of their own (4 limits)\n")
 
     @runs("docs/command-line.md", "penstock schema")
     def test_schema_is_the_one_of_the_tree(self, block):

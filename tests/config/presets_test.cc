@@ -103,22 +103,34 @@ TEST(Presets, give_way_to_what_stands_beside_them) {
   EXPECT_THAT(upstream_of("preset: github, match: ghe.test, limits: []").settings.limits, IsEmpty());
 }
 
+/// GitHub counts searches in the account's points too, and a write as five.
+TEST(Presets, have_routes_which_give_way_with_the_limits_of_their_plan) {
+  const auto github = upstream_of("preset: github").settings;
+  std::vector<std::string> names;
+  for (const auto& route : github.routes) names.push_back(route.name + " " + std::to_string(route.weight));
+  EXPECT_THAT(names, ElementsAre("/search/code 1", "/search 1", "POST,PATCH,PUT,DELETE 5"));
+  EXPECT_THAT(upstream_of("preset: github, rate: 1/s").settings.routes, IsEmpty());
+  const auto own = upstream_of("preset: github, routes: [{ match: { path: /x }, weight: 2 }]").settings;
+  EXPECT_THAT(own.routes, SizeIs(1));
+  EXPECT_THAT(own.limits, SizeIs(4));
+}
+
 TEST(Presets, may_be_listed_at_the_top) {
   const auto config =
       read_config("version: 1\npresets: [github, openai]\nupstreams: { openai: { preset: openai, rate: 3/s } }\n", "f");
   ASSERT_TRUE(config) << to_string(config.error()[0]);
   std::vector<std::string> names;
   for (const auto& upstream : config->upstreams) names.push_back(upstream.name);
-  EXPECT_THAT(names, ElementsAre("openai", "github", "github-search", "github-code-search")) << "with its parts";
+  EXPECT_THAT(names, ElementsAre("openai", "github"));
   EXPECT_THAT(config->upstreams[0].settings.limits, SizeIs(2));
-  EXPECT_THAT(config->upstreams[1].settings.limits, SizeIs(4));
+  EXPECT_THAT(config->upstreams[1].settings.limits, SizeIs(8)) << "four for all, two for each of two routes";
 }
 
 TEST(Presets, bring_parts_along_whose_https_travels_as_that_of_the_whole) {
   const auto config =
-      read_config("version: 1\npresets: [github]\nupstreams: { github: { preset: github, https: intercept } }\n", "f");
+      read_config("version: 1\npresets: [slack]\nupstreams: { slack: { preset: slack, https: intercept } }\n", "f");
   ASSERT_TRUE(config) << to_string(config.error()[0]);
-  ASSERT_THAT(config->upstreams, SizeIs(3));
+  ASSERT_THAT(config->upstreams, SizeIs(2));
   for (const auto& upstream : config->upstreams) EXPECT_EQ(upstream.settings.https, Https::intercept) << upstream.name;
 }
 
@@ -131,8 +143,7 @@ TEST(Presets, bring_parts_along_with_the_plan_of_the_whole_in_any_order) {
   ASSERT_TRUE(config) << to_string(config.error()[0]);
   std::vector<std::string> told;
   for (const auto& upstream : config->upstreams) told.push_back(upstream.name + " " + upstream.plan);
-  EXPECT_THAT(told, ElementsAre("github anonymous", "slack tier2", "slack-hooks any", "github-search anonymous",
-                                "github-code-search token"));
+  EXPECT_THAT(told, ElementsAre("github anonymous", "slack tier2", "slack-hooks any"));
   EXPECT_EQ(config->upstreams[2].settings.https, Https::intercept);
 }
 

@@ -71,6 +71,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
     return 7;
   if (kind.ends_with("/rate")) return "7/s";
   if (kind.ends_with("/number")) return 1;
+  if (kind.ends_with("/routes")) return Json::parse(R"([{"match": {"path": "/y"}}])");
   if (kind.ends_with("/limits")) return Json::parse(R"([{"counter": {"max": 1, "period": "1s"}}])");
   return "other";
 }
@@ -90,6 +91,7 @@ Json file_for(const std::vector<std::string>& path, const Json& root) {
   if (path[0] != "upstreams" || path.size() < 3) return file;
   auto& upstream = file["upstreams"][path[1]] = Json::object();
   if (path[1] == "NAME") upstream["match"] = "a.com";
+  if (path[2] == "routes" && path.size() > 3) upstream["routes"] = Json::parse(R"([{"match": {"path": "/x"}}])");
   if (path[2] != "limits" || path.size() < 4) return file;
   upstream["group"] = "host";
   file["redis"]["url"] = "redis://r1";
@@ -100,11 +102,17 @@ Json file_for(const std::vector<std::string>& path, const Json& root) {
 
 Config read_with(Json file, const std::vector<std::string>& path, const Json& value) {
   std::string pointer;
-  for (const auto& key : path) pointer += "/" + key + (key == "limits" && path.back() != key ? "/0" : "");
+  for (const auto& key : path)
+    pointer += "/" + key + ((key == "limits" || key == "routes") && path.back() != key ? "/0" : "");
   file[Json::json_pointer(pointer)] = value;
   const auto config = read_config(file.dump(), "with");
   if (!config) ADD_FAILURE() << file.dump() << ": " << to_string(config.error().at(0));
   return config.value_or(Config{});
+}
+
+// What a route leaves out is as its upstream has it: of all its keys but one, that one's default counts.
+bool inherits(const std::vector<std::string>& path) {
+  return path.size() > 3 && path[2] == "routes" && path[3] != "weight";
 }
 
 bool is_section(const Json& part, const Json& root) { return of_one(part, root).contains("properties"); }
@@ -123,7 +131,7 @@ TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_those_that_name_a
   const Json root = schema();
   const Json& upstreams = root["properties"]["upstreams"];
   Json of_any = upstreams["additionalProperties"]["properties"];
-  for (const char* of_a_place : {"match", "baseUrl", "preset", "plan"}) of_any.erase(of_a_place);
+  for (const char* of_a_place : {"match", "baseUrl", "permits", "preset", "plan"}) of_any.erase(of_a_place);
   of_any["https"]["$ref"] = "#/definitions/https";  // what is intercepted has a name
   of_any["pauseScope"]["default"] = "credentials";
   of_any["breaker"]["$ref"] = "#/definitions/breakerOfStar";  // off unless it is said
@@ -146,7 +154,7 @@ TEST(Schema, has_the_defaults_of_the_settings_themselves) {
   const Json root = schema();
   walk(root, root, {}, [&](const std::vector<std::string>& path, const Json& part) {
     const bool has_one_value = part.contains("enum") && part["enum"].size() == 1;
-    if (!part.contains("default") || has_one_value) return;
+    if (!part.contains("default") || has_one_value || inherits(path)) return;
     const Json file = file_for(path, root);
     const Config plain = read_with(file, path, another_value(path, part, root));
     const Config at_default = read_with(file, path, part["default"]);
@@ -165,17 +173,18 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     const auto key = joined(path);
     const bool plain = !is_section(part, root) && key != "upstreams" && !key.starts_with("upstreams.*");
     const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
-    if (plain && !of_limit && !part.contains("default")) without.push_back(key);
+    if (plain && !of_limit && !inherits(path) && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(without,
-              testing::UnorderedElementsAre(
-                  "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
-                  "redis.user", "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey",
-                  "redis.tls.serverName", "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca",
-                  "redis.sentinel.tls.clientCert", "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName",
-                  "redis.secret", "presets", "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match",
-                  "upstreams.NAME.rate", "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.baseUrl",
-                  "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
+  EXPECT_THAT(
+      without,
+      testing::UnorderedElementsAre(
+          "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url", "redis.user",
+          "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey", "redis.tls.serverName",
+          "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca", "redis.sentinel.tls.clientCert",
+          "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName", "redis.secret", "presets",
+          "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match", "upstreams.NAME.rate",
+          "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
+          "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
@@ -184,6 +193,11 @@ TEST(Schema, accepts_the_files_that_come_with_penstock) {
     const auto document = parse_document(file_text(name)).value();
     EXPECT_THAT(violations(to_json(document.root), root, root), testing::ElementsAre()) << name;
   }
+}
+
+void expect_refused_by_both(const Json& root, const char* text) {
+  EXPECT_FALSE(violations(to_json(parse_document(text).value().root), root, root).empty()) << text;
+  EXPECT_FALSE(read_config(text, "text")) << text;
 }
 
 TEST(Schema, refuses_what_the_reader_refuses) {
@@ -207,6 +221,9 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {a: {match: a, redact: ['bot{}/']}}}",
         "{version: 1, upstreams: {a: {match: a, redact: ['/bot/']}}}",
         "{version: 1, upstreams: {a: {maxConcurrent: 3}}}",
+        "{version: 1, upstreams: {a: {permits: false}}}",
+        "{version: 1, upstreams: {a: {permits: 8}}}",
+        "{version: 1, upstreams: {'*': {permits: true}}}",
         "{version: 1, upstreams: {a b: {match: a.com}}}",
         "{version: 1, upstreams: {'*': {match: a}}}",
         "{version: 1, upstreams: {'*': {baseUrl: 'https://a.com'}}}",
@@ -238,8 +255,22 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1}, counter: {max: 1, period: 1s}}]}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, mode: drop}}]}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, name: 'a b'}}]}}}"}) {
-    EXPECT_FALSE(violations(to_json(parse_document(text).value().root), root, root).empty()) << text;
-    EXPECT_FALSE(read_config(text, "text")) << text;
+    expect_refused_by_both(root, text);
+  }
+}
+
+TEST(Schema, refuses_routes_that_the_reader_refuses) {
+  const Json root = schema();
+  for (const auto* text :
+       {"{version: 1, upstreams: {a: {match: a, routes: {}}}}",
+        "{version: 1, upstreams: {a: {match: a, routes: [{weight: 2}]}}}",
+        "{version: 1, upstreams: {a: {match: a, routes: [{match: {}}]}}}",
+        "{version: 1, upstreams: {a: {match: a, routes: [{match: {host: a}}]}}}",
+        "{version: 1, upstreams: {a: {match: a, routes: [{match: {path: x}}]}}}",
+        "{version: 1, upstreams: {a: {match: a, routes: [{match: {path: /x}, pauseOn: [429]}]}}}",
+        "{version: 1, upstreams: {a: {match: a, routes: [{match: {path: /x}, queue: {maxPending: 3}}]}}}",
+        "{version: 1, defaults: {routes: []}}"}) {
+    expect_refused_by_both(root, text);
   }
 }
 

@@ -147,7 +147,7 @@ TEST(Change, lanes_that_were_told_to_wait_on_their_own_ask_again_in_the_order_in
   SchedulerFixture yard({.max_concurrent = 4}, limiter);
   for (const auto group : {"a", "b", "c"}) {
     yard.arrive(limiter.asks.size(), group);
-    yard.answer(turn(Scope::group, yard.now + 20 * kSecond), group);
+    yard.answer(turn(Scope::group, yard.now + 20 * kSecond), LaneKey(group));
   }
   yard.change({.max_concurrent = 4});
   EXPECT_THAT(limiter.asks,

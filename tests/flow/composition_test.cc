@@ -130,7 +130,7 @@ class CompositionTrial {
   void ask(std::size_t group) {
     const auto count = static_cast<std::size_t>(chance_.from_to(1, 12));
     Booking booking;
-    limiter_.ask(now_, {kGroups[group], count, chance_.from_to(1, kHeaviest)}, booking);
+    limiter_.ask(now_, {.group = kGroups[group], .count = count, .weight = chance_.from_to(1, kHeaviest)}, booking);
     ASSERT_LE(booking.departures.size(), count);
     Time last = now_;
     for (const Departure& departure : booking.departures) {
@@ -149,7 +149,7 @@ class CompositionTrial {
     const auto& [latest, epoch] = left_[group].back();
     const Time at = static_cast<Time>(latest.at - kStart);
     if (at <= now_) return;
-    limiter_.give_back(now_, kGroups[group], {at, latest.weight, kNoLimit, epoch});
+    limiter_.give_back(now_, LaneKey(kGroups[group]), {at, latest.weight, kNoLimit, epoch});
     left_[group].pop_back();
   }
   void check(const Life& life) const {

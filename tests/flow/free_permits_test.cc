@@ -137,7 +137,7 @@ TEST(FreePermit, that_was_kept_for_an_ask_in_vain_is_for_the_first_lane_that_wai
   yard.arrive('x', "x");
   for (const auto& [lane, semaphore] : {std::pair("a", 0), std::pair("b", 1), std::pair("c", 1)}) {
     yard.arrive(static_cast<RequestId>(lane[0]), lane);
-    yard.answer(Booking{.stop = Booking::Stop::permit, .limited_by = semaphore}, lane);
+    yard.answer(Booking{.stop = Booking::Stop::permit, .limited_by = semaphore}, LaneKey(lane));
   }
   const auto asked_for = [&](LimitIndex semaphore) {
     limiter.asks.clear();

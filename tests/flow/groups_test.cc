@@ -101,7 +101,7 @@ TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
   Booking booking;
   for (int i = 0; i < 3'000; ++i) booking.clear(), limiter.ask(sec(3'600), {.group = name(i)}, booking);
   EXPECT_EQ(limiter.groups(), 3'000u);
-  for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(limiter.landed(sec(3'600), name(i)));
+  for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(limiter.landed(sec(3'600), LaneKey(name(i))));
 }
 
 TEST(ManyGroups, are_so_many_at_most_until_some_are_forgotten) {

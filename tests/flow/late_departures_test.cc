@@ -24,7 +24,7 @@ using testing::IsEmpty;
 /// A request that departs at a moment.
 struct Departed {
   explicit Departed(LateDepartures& late, Time at = 0, std::string_view group = {})
-      : departure{at}, leaving(late, group, departure) {}
+      : departure{at}, leaving(late, LaneKey(group), departure) {}
   Departure departure;
   LateDepartures::Leaving leaving;
 };

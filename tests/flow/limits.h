@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -57,10 +58,33 @@ class FixedWindow final : public Limit {
   int count_ = 0;
 };
 
-/// Answers at once; what is beyond the horizon makes every lane wait.
+/// Grants what these limits allow within the horizon. What is beyond it makes every lane wait.
+inline void compose(Time now, const Ask& ask, std::span<Limit* const> limits, Booking& booking) {
+  if (ask.weight == 0) booking.departures.push_back({.at = now, .weight = 0});  // what rested departs no more
+  Time at = now;
+  while (booking.departures.size() < ask.count) {
+    LimitIndex by = kNoLimit;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      const Time frontier = static_cast<Time>(limits[i]->frontier(ask.weight));
+      if (frontier > at) at = frontier, by = static_cast<LimitIndex>(i);
+    }
+    if (at > now + kHorizon) {
+      booking.limited_by = by;
+      booking.ask_again = at - kHorizon;
+      booking.not_before = at;
+      break;
+    }
+    for (Limit* limit : limits) limit->commit(static_cast<Instant>(at), ask.weight);
+    booking.departures.push_back({at, ask.weight, by});
+  }
+}
+
+/// Answers at once.
 class PlainLimiter final : public Limiter {
  public:
-  explicit PlainLimiter(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {}
+  explicit PlainLimiter(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {
+    for (const auto& limit : limits_) places_.push_back(limit.get());
+  }
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
     if (const auto until = std::exchange(tells_of_pause, std::nullopt)) {
@@ -68,32 +92,16 @@ class PlainLimiter final : public Limiter {
       booking.ask_again = booking.not_before = *until;
       return true;
     }
-    if (ask.weight == 0) booking.departures.push_back({.at = now, .weight = 0});  // who rested departs no more
-    Time at = now;
-    while (booking.departures.size() < ask.count) {
-      LimitIndex by = kNoLimit;
-      for (std::size_t i = 0; i < limits_.size(); ++i) {
-        const Time frontier = static_cast<Time>(limits_[i]->frontier(ask.weight));
-        if (frontier > at) at = frontier, by = static_cast<LimitIndex>(i);
-      }
-      if (at > now + kHorizon) {
-        booking.limited_by = by;
-        booking.ask_again = at - kHorizon;
-        booking.not_before = at;
-        break;
-      }
-      for (const auto& limit : limits_) limit->commit(static_cast<Instant>(at), ask.weight);
-      booking.departures.push_back({at, ask.weight, by});
-    }
+    compose(now, ask, places_, booking);
     return true;
   }
-  LimitIndex forbids(int) const override { return kNoLimit; }
-  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
-  void give_back(Time, std::string_view, const Departure& departure) override {
+  LimitIndex forbids(int, std::string_view) const override { return kNoLimit; }
+  Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
+  void give_back(Time, LaneKey, const Departure& departure) override {
     for (const auto& limit : limits_) limit->give_back(static_cast<Instant>(departure.at), departure.weight);
   }
-  bool landed(Time, std::string_view) override { return false; }
-  void cancel_wait(Time, Booking::Scope, std::string_view) override {}
+  bool landed(Time, LaneKey) override { return false; }
+  void cancel_wait(Time, Booking::Scope, LaneKey) override {}
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
@@ -103,6 +111,7 @@ class PlainLimiter final : public Limiter {
 
  private:
   std::vector<std::unique_ptr<Limit>> limits_;
+  std::vector<Limit*> places_;
 };
 
 template <typename... Kinds>

@@ -110,7 +110,7 @@ TEST(LocalLimiter, stops_only_the_group_where_the_limit_of_the_group_is_further_
   EXPECT_EQ(booking.scope, Scope::group);
   EXPECT_EQ(booking.limited_by, 1);
   EXPECT_EQ(booking.not_before, sec(1));
-  EXPECT_EQ(booking.ask_again, sec(1) - kGroupReach);
+  EXPECT_EQ(booking.ask_again, sec(1) - kNarrowReach);
   EXPECT_THAT(cancel(limiter, booking.ask_again - 1, 1, "a"), IsEmpty());
   EXPECT_THAT(cancel(limiter, booking.ask_again, 1, "a"), ElementsAre(sec(1)));
 }

@@ -117,7 +117,7 @@ TEST(DueLanes, come_up_by_their_moments_and_of_equal_ones_the_longest_unserved_f
   std::vector<std::unique_ptr<Lane>> lanes;
   const std::vector<Time> moments{50, 20, 70, 20, 10, 60, 20, 30};
   for (std::size_t i = 0; i < moments.size(); ++i) {
-    lanes.push_back(std::make_unique<Lane>(std::to_string(i)));
+    lanes.push_back(std::make_unique<Lane>(LaneKey(std::to_string(i))));
     lanes.back()->last_served = 100 - i;  // of the three at 20, the last is the longest unserved
     lanes.back()->departures.add({moments[i]});
     due.place(*lanes.back());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 100 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
+// 175 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
 // against a model that knows nothing of slots in lists or times in heaps, only what must hold after every call. A
 // failure names the seed that repeats it.
 #include <gtest/gtest.h>
@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
-#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +23,7 @@ enum class State { waiting, flying, returned, resting, resuming, landed, refused
 
 struct Known {
   State state = State::waiting;
-  std::size_t group = 0;
+  std::size_t lane = 0;
   int weight = 1;
   Time arrived = 0;
   Time deadline = 0;
@@ -37,6 +35,7 @@ struct Known {
 struct Kind {
   bool limited = false;
   bool slow_limiter = false;
+  bool routes = false;
 };
 
 /// One sequence: the upstream, the model beside it, and the checks.
@@ -44,10 +43,11 @@ class Trial {
  public:
   Trial(std::uint64_t seed, Kind kind)
       : dice_(seed), kind_(kind), few_tunnels_(seed % 4 == 0), settings_(any_settings()) {
-    auto limits = any_limits(dice_.below(4));
-    const int heaviest = limits_.back().reservoir > 0 ? limits_.back().reservoir : 3;
-    heaviest_ = heaviest;
-    limiter_ = std::make_unique<WatchedLimiter>(std::move(limits), dice_, kind.slow_limiter, heaviest);
+    auto of_all = of_all_.draw(dice_, kind.limited, dice_.below(4));
+    if (kind.limited && of_all_.reservoir() > 0) heaviest_ = of_all_.reservoir();
+    auto of_route = of_route_.draw(dice_, kind.routes, dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_));
+    limiter_ =
+        std::make_unique<WatchedLimiter>(std::move(of_all), std::move(of_route), dice_, kind.slow_limiter, heaviest_);
     upstream_ = std::make_unique<Scheduler>(settings_, *limiter_);
   }
 
@@ -58,7 +58,8 @@ class Trial {
     EXPECT_TRUE(idle(*upstream_));
     EXPECT_EQ(upstream_->slots_held(), 0u);
     EXPECT_EQ(upstream_->pending(), 0u);
-    check_limits();
+    of_all_.check();
+    of_route_.check();
   }
   static bool failed() { return testing::Test::HasFailure(); }
 
@@ -68,18 +69,6 @@ class Trial {
             .max_pending = dice_.one_of(std::array<std::size_t, 5>{0, 1, 3, 8, 1000}),
             .max_wait = dice_.one_of(std::array<Time, 6>{0, 1'000, 20'000, 100'000, 1'000'000, 30'000'000}),
             .max_tunnels = few_tunnels_ ? static_cast<std::size_t>(1 + dice_.below(3)) : 1'000};
-  }
-
-  std::vector<std::unique_ptr<Limit>> any_limits(std::uint64_t reservoir) {
-    InForce& now = limits_.emplace_back();
-    if (!kind_.limited) return {};
-    now.gap = dice_.one_of(std::array<Time, 5>{0, 300, 4'000, 40'000, 70'000});
-    now.reservoir = static_cast<int>(reservoir);
-    now.interval = dice_.one_of(std::array<Time, 3>{1'000, 30'000, 200'000});
-    std::vector<std::unique_ptr<Limit>> limits;
-    if (now.gap > 0) limits.push_back(std::make_unique<Spacing>(now.gap));
-    if (now.reservoir > 0) limits.push_back(std::make_unique<FixedWindow>(now.reservoir, now.interval));
-    return limits;
   }
 
   // ---- what happens ----
@@ -96,7 +85,8 @@ class Trial {
       case 5: return on_one_of(State::flying, dice_.one_in(5) ? &Trial::cancel : &Trial::land);
       case 6:
         return dice_.one_in(2) ? on_one_of(State::waiting, &Trial::cancel) : on_one_of(State::returned, &Trial::cancel);
-      case 7: return dice_.one_in(2) ? on_one_of(State::flying, &Trial::requeue) : disturb();
+      case 7:
+        return dice_.one_in(2) ? on_one_of(State::flying, &Trial::requeue) : dice_.one_in(2) ? disturb() : retry();
       default: return pass_time();
     }
   }
@@ -134,16 +124,21 @@ class Trial {
   }
 
   void arrive() {
-    const std::size_t group = dice_.below(kGroups.size());
+    const std::size_t lane = dice_.below(kind_.routes ? kLanes.size() : kLanes.size() / 2);
     std::optional<Time> max_wait;
     if (dice_.one_in(3)) max_wait = dice_.one_of(std::array<Time, 5>{0, 500, 5'000, 60'000, 3'600'000'000});
     const auto id = known_.size();
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
     const int weight = dice_.one_in(4) ? static_cast<int>(1 + dice_.below(3)) : 1;
     const bool tunnel = dice_.one_in(2);
-    known_.push_back({State::waiting, group, weight, now_, now_ + patience, {}, tunnel});
-    lines_[group].waiting.push_back(id);
-    const Arrival arrival{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
+    known_.push_back({State::waiting, lane, weight, now_, now_ + patience, {}, tunnel});
+    lines_[lane].waiting.push_back(id);
+    const Arrival arrival{.id = id,
+                          .weight = weight,
+                          .group = kLanes[lane].group,
+                          .route = kLanes[lane].route,
+                          .max_wait = max_wait,
+                          .tunnel = tunnel};
     const Ticket ticket = upstream_->arrive(now_, arrival, commands_);
     known_[id].ticket = ticket;
     check(id);
@@ -157,7 +152,7 @@ class Trial {
 
   void requeue(std::size_t id) {
     known_[id].state = State::returned;
-    lines_[known_[id].group].returned.push_back(id);
+    lines_[known_[id].lane].returned.push_back(id);
     upstream_->requeue(now_, known_[id].ticket, commands_);
     check();
   }
@@ -177,7 +172,10 @@ class Trial {
     settings_ = any_settings();
     std::vector<LimitIndex> moved{0, 1};
     if (dice_.one_in(2)) {
-      limiter_->replace_limits(now_, any_limits(dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_)));
+      const auto reservoir = [&] { return dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_); };
+      auto of_all = of_all_.draw(dice_, kind_.limited, reservoir());
+      auto of_route = of_route_.draw(dice_, kind_.routes, reservoir());
+      limiter_->replace_limits(now_, std::move(of_all), std::move(of_route));
       moved = {kNoLimit, kNoLimit};
     }
     const std::size_t before = upstream_->slots_held();
@@ -196,6 +194,17 @@ class Trial {
     if (any.state != State::flying || !any.tunnel) upstream_->park(now_, any.ticket, commands_);
     if (any.state != State::resting) upstream_->resume(now_, any.ticket, commands_);
     EXPECT_TRUE(commands_.empty()) << "a dead ticket moved something";
+    check();
+  }
+
+  /// The limiter says that what it told is void, of whatever scope.
+  void retry() {
+    using enum Booking::Scope;
+    const auto scope = dice_.one_of(std::array{upstream, group, route});
+    const LaneKey lane = kLanes[dice_.below(kind_.routes ? kLanes.size() : kLanes.size() / 2)];
+    if (scope == route && lane.route.empty()) return;
+    limiter_->tell_nothing(now_, scope, lane);
+    upstream_->retry(now_, scope, lane, commands_);
     check();
   }
 
@@ -231,13 +240,13 @@ class Trial {
   }
 
   bool answer_one() {
-    for (std::size_t i = 0; i < kGroups.size(); ++i) {
-      auto& group = limiter_->groups[i];
-      if (!group.asking || group.answer_at > now_) continue;
-      group.asking = false;
-      const Booking answer = group.answer;
-      limiter_->note(now_, group, answer);
-      upstream_->answer(now_, kGroups[i], answer, commands_);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) {
+      auto& lane = limiter_->lanes[i];
+      if (!lane.asking || lane.answer_at > now_) continue;
+      lane.asking = false;
+      const Booking answer = lane.answer;
+      limiter_->note(now_, lane, answer);
+      upstream_->answer(now_, kLanes[i], answer, commands_);
       check();
       return true;
     }
@@ -285,7 +294,7 @@ class Trial {
     }
     commands_.clear();
     check_counts();
-    for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(lines_[i], limiter_->groups[i]);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) check_lane(lines_[i], limiter_->lanes[i]);
     check_wake();
   }
 
@@ -303,46 +312,58 @@ class Trial {
     } else if (refusal.why == Refused::too_heavy) {
       EXPECT_GT(one.weight, heaviest_);
     } else {
-      const bool sure = limiter_->groups[one.group].latest > one.deadline;
-      EXPECT_TRUE(now_ >= one.deadline || sure) << "refused " << refusal.id << " too early";
+      EXPECT_TRUE(now_ >= one.deadline || cannot_leave_in_time(one)) << "refused " << refusal.id << " too early";
     }
   }
 
-  /// A full queue is kept by no group: a newcomer is refused if no lane is longer than its own with it, or else the
+  /// What the limiter said of a heavier request is no reason, unless such a request still waits: it may be before it.
+  bool cannot_leave_in_time(const Known& one) const {
+    const WatchedLimiter::PerLane& told = limiter_->lanes[one.lane];
+    int heaviest = one.weight;
+    for (const Known& other : known_) {
+      const bool waits = other.state == State::waiting || other.state == State::returned;
+      if (waits) heaviest = std::max(heaviest, other.weight);
+    }
+    const auto named = std::span(told.not_before).first(static_cast<std::size_t>(heaviest) + 1);
+    return std::max(told.latest, std::ranges::max(named)) > one.deadline;
+  }
+
+  /// A full queue is kept by no lane: a newcomer is refused if no lane is longer than its own with it, or else the
   /// newest of the longest lane. The refused one has been forgotten.
   void check_fair(std::size_t refused, std::size_t arrival) {
     ASSERT_LT(arrival, known_.size()) << "refused because of a newcomer";
     if (!commands_.start.empty() || commands_.refuse.size() > 1) return;  // lanes were longer when it was decided
-    const auto length = [&](std::size_t group) { return lines_[group].waiting.size(); };
+    const auto length = [&](std::size_t lane) { return lines_[lane].waiting.size(); };
     std::size_t longest = 0;
-    for (std::size_t i = 0; i < kGroups.size(); ++i) longest = std::max(longest, length(i));
-    const std::size_t own = length(known_[arrival].group);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) longest = std::max(longest, length(i));
+    const std::size_t own = length(known_[arrival].lane);
     if (refused == arrival) {
       EXPECT_TRUE(longest <= own + 1 || settings_.max_pending == 0) << "a longer lane had to make room";
       return;
     }
-    const std::size_t group = known_[refused].group;
-    EXPECT_GT(length(group) + 1, own) << "not longer than that of the newcomer";
-    EXPECT_GE(length(group) + 1, longest) << "not the longest";
+    const std::size_t lane = known_[refused].lane;
+    EXPECT_GT(length(lane) + 1, own) << "not longer than that of the newcomer";
+    EXPECT_GE(length(lane) + 1, longest) << "not the longest";
     // A tunnel may come into its lane behind others that arrived later.
-    const bool newest = length(group) == 0 || known_[lines_[group].waiting.back()].arrived <= known_[refused].arrived;
+    const bool newest = length(lane) == 0 || known_[lines_[lane].waiting.back()].arrived <= known_[refused].arrived;
     EXPECT_TRUE(newest || known_[refused].tunnel) << "not the newest";
   }
 
   void check_start(const Commands::Start& start) {
     Known& one = known_[start.id];
-    Line& line = lines_[one.group];
+    Line& line = lines_[one.lane];
     ASSERT_FALSE(line.empty()) << "started " << start.id << ", which is in no lane";
     ASSERT_EQ(first_of_its_sort(line.first(), one.tunnel), start.id) << "overtaken";
     EXPECT_TRUE(one.state == State::returned || now_ <= one.deadline) << "took off after its deadline";
     EXPECT_EQ(start.waited, now_ - one.arrived);
     line.first().erase(std::ranges::find(line.first(), start.id));
     one.state = State::flying;
-    auto& outstanding = limiter_->groups[one.group].outstanding;
+    auto& outstanding = limiter_->lanes[one.lane].outstanding;
     ASSERT_FALSE(outstanding.empty()) << "started without a departure";
     EXPECT_LE(outstanding.front().at, now_) << "started before its departure";
     EXPECT_GE(outstanding.front().weight, one.weight) << "started with less than it costs";
-    taken_.push_back(outstanding.front());
+    of_all_.take(outstanding.front());
+    if (!kLanes[one.lane].route.empty()) of_route_.take(outstanding.front());
     outstanding.erase(outstanding.begin());
   }
 
@@ -367,8 +388,8 @@ class Trial {
     EXPECT_LE(open, most_open_) << "more tunnels than may be";
     const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
     EXPECT_TRUE(resuming == 0 || !slot_free || limiter_->somebody_asks()) << "rested, and waits for nothing";
-    for (std::size_t i = 0; i < kGroups.size(); ++i) {
-      const std::size_t departures = limiter_->groups[i].outstanding.size();
+    for (std::size_t i = 0; i < kLanes.size(); ++i) {
+      const std::size_t departures = limiter_->lanes[i].outstanding.size();
       booked += departures - std::min(departures, lines_[i].returned.size());
     }
     EXPECT_EQ(upstream_->pending(), pending);
@@ -381,9 +402,9 @@ class Trial {
     EXPECT_LE(upstream_->slots_held(), most_slots_);
   }
 
-  /// Work conserving: who waits, waits for something; after a wait for the upstream's limits, for the ask of another
-  /// lane.
-  void check_lane(const Line& line, const WatchedLimiter::PerGroup& booked) {
+  /// Work conserving: what waits, waits for something; after a wait for the limits of the upstream or of the route, for
+  /// the ask of another lane.
+  void check_lane(const Line& line, const WatchedLimiter::PerLane& booked) {
     const bool no_slot_free = upstream_->slots_held() >= static_cast<std::size_t>(settings_.max_concurrent);
     const bool is_served =
         !booked.outstanding.empty() || limiter_->somebody_asks() || limiter_->told_until(booked) > now_;
@@ -404,8 +425,8 @@ class Trial {
       if (one.state == State::waiting) due = std::min(due, one.deadline);
     }
     const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
-    for (std::size_t i = 0; i < kGroups.size(); ++i) {
-      const auto& booked = limiter_->groups[i];
+    for (std::size_t i = 0; i < kLanes.size(); ++i) {
+      const auto& booked = limiter_->lanes[i];
       if (!booked.outstanding.empty()) {
         due = std::min(due, booked.outstanding.front().at);
       } else if (!lines_[i].empty() && !limiter_->somebody_asks() && slot_free && !few_tunnels_) {
@@ -415,29 +436,8 @@ class Trial {
     EXPECT_LE(wake, due);
   }
 
-  /// Of the departures that were really taken.
-  void check_limits() {
-    const auto earlier = [](const Departure& a, const Departure& b) { return a.at < b.at; };
-    std::sort(taken_.begin(), taken_.end(), earlier);
-    for (std::size_t epoch = 0; epoch < limits_.size(); ++epoch) check_limits_of(static_cast<ConfigEpoch>(epoch));
-  }
-
-  void check_limits_of(ConfigEpoch epoch) {
-    const InForce& limits = limits_[static_cast<std::size_t>(epoch)];
-    std::vector<Departure> taken;
-    std::ranges::copy_if(taken_, std::back_inserter(taken), [epoch](const auto& one) { return one.epoch == epoch; });
-    for (std::size_t i = 1; limits.gap > 0 && i < taken.size(); ++i) {
-      EXPECT_GE(taken[i].at - taken[i - 1].at, limits.gap);
-    }
-    std::map<Time, int> units;
-    for (const Departure& departure : taken) units[departure.at / limits.interval] += departure.weight;
-    for (const auto& [window, sum] : units) {
-      EXPECT_TRUE(limits.reservoir == 0 || sum <= limits.reservoir) << "too many in a window";
-    }
-  }
-
   void forget(std::size_t id) {
-    Line& line = lines_[known_[id].group];
+    Line& line = lines_[known_[id].lane];
     auto& list = known_[id].state == State::returned ? line.returned : line.waiting;
     list.erase(std::find(list.begin(), list.end(), id));
   }
@@ -446,13 +446,8 @@ class Trial {
   Kind kind_;
   const bool few_tunnels_;
   Settings settings_;
-  struct InForce {
-    Time gap = 0;
-    int reservoir = 0;
-    Time interval = 1;
-  };
-  std::vector<InForce> limits_;  // one after the other
-  int heaviest_ = 3;
+  LimitsInForce of_all_, of_route_;
+  int heaviest_ = kMostWeight;
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
   std::size_t most_open_ = 0;                      // tunnels, likewise, with those in their lanes that may still open
   std::unique_ptr<WatchedLimiter> limiter_;
@@ -460,8 +455,7 @@ class Trial {
   Commands commands_;
   Time now_ = 1'000'000'000;
   std::vector<Known> known_;
-  std::array<Line, kGroups.size()> lines_;
-  std::vector<Departure> taken_;
+  std::array<Line, kLanes.size()> lines_;
 };
 
 /// PENSTOCK_SEED repeats one sequence.
@@ -480,6 +474,13 @@ TEST(Sequences, keep_every_promise_when_the_limiter_takes_its_time) {
 }
 TEST(Sequences, keep_every_promise_under_limits_when_the_limiter_takes_its_time) {
   try_sequences(300'000, 25'000, {.limited = true, .slow_limiter = true});
+}
+TEST(Sequences, keep_every_promise_under_limits_of_a_route) { try_sequences(400'000, 25'000, {.routes = true}); }
+TEST(Sequences, keep_every_promise_under_limits_of_all_and_of_a_route) {
+  try_sequences(500'000, 25'000, {.limited = true, .routes = true});
+}
+TEST(Sequences, keep_every_promise_under_limits_of_a_route_when_the_limiter_takes_its_time) {
+  try_sequences(600'000, 25'000, {.limited = true, .slow_limiter = true, .routes = true});
 }
 
 }  // namespace

@@ -19,8 +19,14 @@ namespace penstock::flow {
 
 inline constexpr Time kMs = 1'000;
 inline constexpr Time kSecond = 1'000'000;
+inline constexpr Time kMinute = 60 * kSecond;
 
 using Ids = std::vector<RequestId>;
+
+/// `GROUP`, or `GROUP@ROUTE` if it has a route.
+inline std::string text_of(LaneKey lane) {
+  return std::string(lane.group) + (lane.route.empty() ? "" : "@" + std::string(lane.route));
+}
 
 /// Answers nothing by itself; keeps what it was asked and what came back.
 class SlowLimiter final : public Limiter {
@@ -29,6 +35,7 @@ class SlowLimiter final : public Limiter {
     std::string group;
     std::size_t count;
     int weight = 1;
+    std::string route = {};
     bool operator==(const Asked&) const = default;
   };
   struct Beyond {  // an ask
@@ -36,28 +43,28 @@ class SlowLimiter final : public Limiter {
     bool operator==(const Beyond&) const = default;
   };
   bool ask(Time, const Ask& ask, Booking&) override {
-    asks.push_back({std::string(ask.group), ask.count, ask.weight});
+    asks.push_back({std::string(ask.group), ask.count, ask.weight, std::string(ask.route)});
     beyond.push_back({ask.more, ask.others});
     return false;
   }
   Time patience() const override { return its_patience; }
   Time lead() const override { return its_lead; }
-  LimitIndex forbids(int weight) const override { return weight > heaviest ? 7 : kNoLimit; }
-  Time ahead(Time now, std::string_view, std::int64_t units, std::int64_t others) const override {
-    return now + (units + others) * pace;
+  LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest ? 7 : kNoLimit; }
+  Time ahead(Time now, LaneKey, std::int64_t units, const OtherUnits& others) const override {
+    return now + (units + others.all) * pace;
   }
-  void give_back(Time, std::string_view, const Departure& departure) override {
+  void give_back(Time, LaneKey, const Departure& departure) override {
     given_back.push_back(departure.at);
     era_given_back = departure.epoch;
   }
-  bool landed(Time, std::string_view) override { return frees_permits; }
-  void cancel_wait(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
+  bool landed(Time, LaneKey) override { return frees_permits; }
+  void cancel_wait(Time, Booking::Scope scope, LaneKey lane) override { gave_up.emplace_back(scope, text_of(lane)); }
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
-  void count_existing(Time, std::string_view group, std::size_t departures) override {
-    adopted.emplace_back(group, departures);
+  void count_existing(Time, LaneKey lane, std::size_t departures) override {
+    adopted.emplace_back(text_of(lane), departures);
   }
 
   std::vector<Asked> asks;
@@ -131,8 +138,8 @@ class SchedulerFixture {
   Ids move(RequestId id, std::string_view group) {
     return upstream.move(now, tickets_.at(id), group, commands_), started();
   }
-  Ids answer(const Booking& booking, std::string_view group = {}) {
-    upstream.answer(now, group, booking, commands_);
+  Ids answer(const Booking& booking, LaneKey lane = {}) {
+    upstream.answer(now, lane, booking, commands_);
     return started();
   }
   /// Told to ask again, the lane waits on its own.
@@ -140,10 +147,10 @@ class SchedulerFixture {
     Booking booking{.scope = Booking::Scope::group};
     for (const Time at : departures) booking.departures.push_back({.at = at});
     booking.ask_again = booking.not_before = ask_again.value_or(0);
-    return answer(booking, group);
+    return answer(booking, LaneKey(group));
   }
-  Ids retry(Booking::Scope scope, std::string_view group = {}) {
-    upstream.retry(now, scope, group, commands_);
+  Ids retry(Booking::Scope scope, LaneKey lane = {}) {
+    upstream.retry(now, scope, lane, commands_);
     return started();
   }
   Ids change(const Settings& settings, std::span<const LimitIndex> moved = {}) {

@@ -76,7 +76,7 @@ TEST(Shadow, looks_for_the_whole_weight_behind_what_others_take) {
   const auto first = [](const LimitConfig::Kind& kind) {
     LocalLimiter limiter({{.kind = kind, .name = "l"}});
     Booking booking;
-    limiter.look(7, {.weight = 6}, booking, {.units = 6});
+    limiter.look(7, {.weight = 6}, booking, {.others = {.all = {.units = 6}}});
     return booking.departures.empty() ? booking.not_before : booking.departures.front().at;
   };
   EXPECT_EQ(first(CounterConfig{.max = 12, .period = 20ms}), 7);

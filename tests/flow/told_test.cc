@@ -187,7 +187,7 @@ TEST(Permit, is_awaited_without_a_slot_and_taken_in_the_order_of_asking) {
   const Booking none{.stop = Stop::permit, .scope = Scope::upstream, .limited_by = 3};
   for (const auto& [id, group] : {std::pair(2, "b"), std::pair(3, "c")}) {
     yard.arrive(id, group);
-    if (limiter.asks.back().group == group) yard.answer(none, group);
+    if (limiter.asks.back().group == group) yard.answer(none, LaneKey(group));
   }
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   limiter.frees_permits = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limiter for random sequences: it is watched, stops now one lane and now all, and its answers take their time if so
-// wished. The dice are what it decides by.
+// A limiter for random sequences: it is watched, stops now one lane, now those of the route and now all, and its
+// answers take their time if so wished. The dice are what it decides by.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,51 +9,46 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flow/limits.h"
+#include "flow/limits_in_force.h"
 
 namespace penstock::flow {
 
-inline constexpr std::array<std::string_view, 3> kGroups{"", "a", "b"};
-inline std::size_t number_of(std::string_view group) { return group.empty() ? 0 : group == "a" ? 1 : 2; }
+/// The first three have no route.
+inline const std::array<LaneKey, 6> kLanes{LaneKey(""),      LaneKey("a"),      LaneKey("b"),
+                                           LaneKey("", "r"), LaneKey("a", "r"), LaneKey("b", "r")};
+inline std::size_t number_of(LaneKey lane) {
+  return static_cast<std::size_t>(std::ranges::find(kLanes, lane) - kLanes.begin());
+}
+inline constexpr int kMostWeight = 3;
 
-/// Small, fast and the same everywhere.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t n) { return engine_() % n; }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  template <typename T, std::size_t N>
-  T one_of(const std::array<T, N>& choices) {
-    return choices[below(N)];
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-/// A PlainBooker that is watched, that stops now one lane and now all, and whose answers take their time if so wished.
+/// A PlainLimiter with limits of a route beside those of all lanes.
 class WatchedLimiter final : public Limiter {
  public:
-  struct PerGroup {
+  using Limits = std::vector<std::unique_ptr<Limit>>;
+  struct PerLane {
     std::vector<Departure> outstanding;  // granted, neither taken nor given back; ascending
     bool asking = false;
-    Time told_until = 0;  // when it was last told to ask again
-    Time latest = 0;      // the latest moment ever named to it
-    Booking answer;       // while asking
+    Time told_until = 0;                             // when it was last told to ask again
+    Time latest = 0;                                 // the latest departure ever granted to it
+    std::array<Time, kMostWeight + 1> not_before{};  // the latest moment ever named for each weight
+    Booking answer;                                  // while asking
+    int weight = 1;                                  // of the last ask
     Time answer_at = 0;
   };
 
-  WatchedLimiter(std::vector<std::unique_ptr<Limit>> limits, Dice& dice, bool slow, int heaviest)
-      : plain_(std::move(limits)), dice_(dice), slow_(slow), heaviest_(heaviest) {}
+  WatchedLimiter(Limits of_all, Limits of_route, Dice& dice, bool slow, int heaviest)
+      : of_all_(std::move(of_all)), of_route_(std::move(of_route)), dice_(dice), slow_(slow), heaviest_(heaviest) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
-    PerGroup& mine = groups[number_of(ask.group)];
+    PerLane& mine = lanes[number_of(ask.lane())];
     EXPECT_FALSE(mine.asking) << "one ask at a time";
     EXPECT_GT(ask.count, 0u);
+    mine.weight = ask.weight;
     if (!slow_ || dice_.one_in(4)) {
       answer(now, ask, booking);
       note(now, mine, booking);
@@ -65,39 +60,43 @@ class WatchedLimiter final : public Limiter {
     mine.answer_at = now + 1 + static_cast<Time>(dice_.below(20'000));
     return false;
   }
-  LimitIndex forbids(int weight) const override { return weight > heaviest_ ? 0 : kNoLimit; }
-  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
-  bool landed(Time, std::string_view) override { return false; }
+  LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest_ ? 0 : kNoLimit; }
+  Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
+  bool landed(Time, LaneKey) override { return false; }
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
-  void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override {
-    Time& told = scope == Booking::Scope::group ? groups[number_of(group)].told_until : all_told_until;
-    told = std::min(told, now);
-  }
-  void give_back(Time now, std::string_view group, const Departure& departure) override {
-    auto& outstanding = groups[number_of(group)].outstanding;
+  void cancel_wait(Time now, Booking::Scope scope, LaneKey lane) override { tell_nothing(now, scope, lane); }
+  void give_back(Time, LaneKey lane, const Departure& departure) override {
+    auto& outstanding = lanes[number_of(lane)].outstanding;
     const auto same = [&](const Departure& one) {  // its limit may have another number by now
       return one.at == departure.at && one.weight == departure.weight && one.epoch == departure.epoch;
     };
     const auto found = std::ranges::find_if(outstanding, same);
     ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
-    if (departure.epoch == epoch_) plain_.give_back(now, group, *found);
+    if (departure.epoch == epoch_) {
+      for (Limit* limit : limits_of(lane.route)) limit->give_back(static_cast<Instant>(found->at), found->weight);
+    }
     outstanding.erase(found);
   }
   /// What was told is void, that in answers under way too; what was granted stays.
-  void replace_limits(Time now, std::vector<std::unique_ptr<Limit>> limits) {
-    plain_ = PlainLimiter(std::move(limits));
+  void replace_limits(Time now, Limits of_all, Limits of_route) {
+    of_all_ = std::move(of_all), of_route_ = std::move(of_route);
     ++epoch_;
-    all_told_until = now;
-    for (auto& group : groups) {
-      group.told_until = now;
-      Booking& answer = group.answer;
+    all_told_until = route_told_until = now;
+    for (auto& lane : lanes) {
+      lane.told_until = now;
+      Booking& answer = lane.answer;
       if (answer.ask_again != 0) answer.ask_again = answer.not_before = now;
     }
   }
-  void note(Time now, PerGroup& mine, const Booking& booking) {
+  /// What was told to all lanes, to those of the route or to this one is void.
+  void tell_nothing(Time now, Booking::Scope scope, LaneKey lane) {
+    Time& told = told_to(scope, lanes[number_of(lane)]);
+    told = std::min(told, now);
+  }
+  void note(Time now, PerLane& mine, const Booking& booking) {
     for (const Departure& departure : booking.departures) {
       if (departure.weight == 0) continue;
       const auto later = [](const Departure& a, const Departure& b) { return a.at < b.at; };
@@ -106,34 +105,58 @@ class WatchedLimiter final : public Limiter {
       mine.latest = std::max(mine.latest, departure.at);
     }
     if (booking.ask_again == 0) return;
-    const bool alone = booking.scope == Booking::Scope::group;
-    (alone ? mine.told_until : all_told_until) = std::max(booking.ask_again, now + 1);
-    for (auto& group : groups) {
-      if (!alone || &group == &mine) group.latest = std::max(group.latest, booking.not_before);
+    told_to(booking.scope, mine) = std::max(booking.ask_again, now + 1);
+    for (auto& lane : lanes) {
+      const bool meant = booking.scope == Booking::Scope::upstream || &lane == &mine ||
+                         (booking.scope == Booking::Scope::route && of_route(lane));
+      Time& named = lane.not_before[static_cast<std::size_t>(mine.weight)];
+      if (meant) named = std::max(named, booking.not_before);
     }
   }
   std::optional<Time> next_answer() const {
     std::optional<Time> next;
-    for (const auto& group : groups) {
-      if (group.asking) next = std::min(next.value_or(group.answer_at), group.answer_at);
+    for (const auto& lane : lanes) {
+      if (lane.asking) next = std::min(next.value_or(lane.answer_at), lane.answer_at);
     }
     return next;
   }
 
-  bool somebody_asks() const { return std::ranges::any_of(groups, &PerGroup::asking); }
-  Time told_until(const PerGroup& group) const { return std::max(group.told_until, all_told_until); }
-
-  std::array<PerGroup, kGroups.size()> groups;
-  Time all_told_until = 0;
-
- private:
-  void answer(Time now, const Ask& ask, Booking& booking) {
-    plain_.ask(now, ask, booking);
-    for (Departure& departure : booking.departures) departure.epoch = epoch_;
-    if (dice_.one_in(2)) booking.scope = Booking::Scope::group;
+  bool somebody_asks() const { return std::ranges::any_of(lanes, &PerLane::asking); }
+  Time told_until(const PerLane& lane) const {
+    return std::max({lane.told_until, all_told_until, of_route(lane) ? route_told_until : 0});
   }
 
-  PlainLimiter plain_;
+  std::array<PerLane, kLanes.size()> lanes;
+  Time all_told_until = 0, route_told_until = 0;
+
+ private:
+  bool of_route(const PerLane& lane) const {
+    return !kLanes[static_cast<std::size_t>(&lane - lanes.data())].route.empty();
+  }
+  Time& told_to(Booking::Scope scope, PerLane& lane) {
+    if (scope == Booking::Scope::group) return lane.told_until;
+    return scope == Booking::Scope::route ? route_told_until : all_told_until;
+  }
+  /// Those of the route first: of equal frontiers the first stops the lane.
+  std::vector<Limit*> limits_of(std::string_view route) const {
+    std::vector<Limit*> limits;
+    if (!route.empty()) {
+      for (const auto& limit : of_route_) limits.push_back(limit.get());
+    }
+    for (const auto& limit : of_all_) limits.push_back(limit.get());
+    return limits;
+  }
+  void answer(Time now, const Ask& ask, Booking& booking) {
+    const std::vector<Limit*> limits = limits_of(ask.route);
+    compose(now, ask, limits, booking);
+    for (Departure& departure : booking.departures) departure.epoch = epoch_;
+    const bool of_the_route = !ask.route.empty() && booking.limited_by >= 0 &&
+                              static_cast<std::size_t>(booking.limited_by) < of_route_.size();
+    if (of_the_route) booking.scope = Booking::Scope::route;
+    if (dice_.one_in(of_the_route ? 4 : 2)) booking.scope = Booking::Scope::group;
+  }
+
+  Limits of_all_, of_route_;
   Dice& dice_;
   bool slow_;
   int heaviest_;

@@ -29,6 +29,15 @@ TEST(Credentials, are_what_follows_basic_whatever_its_case) {
   EXPECT_EQ(basic_credentials({}).value(), "");
 }
 
+TEST(Credentials, are_encoded_as_they_are_decoded) {
+  EXPECT_EQ(encode_basic("Aladdin:open sesame"), "QWxhZGRpbjpvcGVuIHNlc2FtZQ==") << "RFC 7617, section 2";
+  EXPECT_EQ(encode_basic("test:123\xc2\xa3"), "dGVzdDoxMjPCow==") << "RFC 7617, section 2.1";
+  EXPECT_EQ(encode_basic(""), "");
+  for (const std::string password : {"", "p", "pa", "pas", "\xff\xfe\xfd"}) {
+    EXPECT_EQ(decoded(encode_basic("u:" + password)), std::pair("u"s, password)) << password;
+  }
+}
+
 TEST(Credentials, of_absurd_size_are_none) {
   EXPECT_EQ(encoded_in("Basic " + std::string(1024, 'A')).size(), 1024u);
   EXPECT_EQ(encoded_in("Basic " + std::string(1028, 'A')), "");

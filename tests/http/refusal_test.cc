@@ -34,6 +34,7 @@ constexpr Expected kExpected[] = {
     {Reason::destination_unnamed, 403, "http_request_denied"},
     {Reason::port_denied, 403, "http_request_denied"},
     {Reason::gateway_unknown, 404, "destination_not_found"},
+    {Reason::permit_method, 405, "http_request_denied"},
     {Reason::malformed, 400, "http_request_error"},
     {Reason::head_timeout, 408, "http_request_error"},
     {Reason::body_timeout, 408, "http_request_error"},

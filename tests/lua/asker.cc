@@ -78,7 +78,7 @@ Texts Asker::keys_of_limits(std::string_view group) const {
 void Asker::add_limit(Texts& arguments, const LimitConfig& limit) {
   const Texts words = words_of(limit.kind);
   const bool refuses = limit.mode == LimitConfig::Mode::refuse;
-  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "g" : "u", refuses ? "r" : "d"});
+  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "n" : "u", refuses ? "r" : "d"});
   arguments.insert(arguments.end(), words.begin() + 1, words.end());
 }
 
@@ -124,7 +124,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
   auto& booking = answer.booking;
   using Stop = flow::Booking::Stop;
   booking.stop = items[4].text == "permit" ? Stop::permit : items[4].text == "refused" ? Stop::refused : Stop::turn;
-  booking.scope = items[5].text == "g" ? flow::Booking::Scope::group : flow::Booking::Scope::upstream;
+  booking.scope = items[5].text == "n" ? flow::Booking::Scope::group : flow::Booking::Scope::upstream;
   booking.limited_by = static_cast<flow::LimitIndex>(items[6].integer);
   booking.ask_again = when(items[7]), booking.not_before = when(items[8]);
   for (std::size_t i = 0; i + 1 < items[10].items.size(); i += 2) {
@@ -173,9 +173,9 @@ test::RedisReply Asker::learned(Time now, std::string_view group, const flow::De
 
 test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_group) {
   Texts keys{key("head")};
-  if (!group.empty()) keys.push_back(key("line", group));
+  if (of_group) keys.push_back(key("line", group));
   return scripts_.call(Script::cancel_wait, instant(now), keys,
-                       {who_, generation_, "penstock:to:", upstream_, std::string(group), of_group ? "g" : "u"});
+                       {who_, generation_, "penstock:to:", upstream_, of_group ? std::string(group) : std::string()});
 }
 
 test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {

@@ -179,6 +179,48 @@ TEST_F(Line, of_a_group_touches_nothing_of_the_upstream) {
   EXPECT_TRUE(server_.run({"GET", a.key("line", "g")}).kind == test::RedisReply::Kind::none) << "nobody waits";
 }
 
+/// In a line whose key begins with @ lanes of all groups stand, and the place of a process is theirs together.
+TEST_F(Line, that_groups_share_has_no_place_for_one_that_is_paused) {
+  Time at = 0;
+  for (const bool with_wide : {false, true}) {
+    std::vector<LimitConfig> limits{per_group(bucket(1, 1, sec(1)))};
+    if (with_wide) limits.push_back(pacer(100));
+    for (const std::string group : {"@route", "group"}) {
+      at += sec(1'000);
+      Asker a = process("a", limits), b = process("b", limits);
+      EXPECT_THAT(times(b.ask(at, {.group = group}, true)), ElementsAre(at));
+      EXPECT_EQ(b.ask(at + ms(1), {.group = group}, true).booking.not_before, at + sec(1));
+      const std::string line = value(a.key("line", group));
+      EXPECT_NE(line, "");
+      a.pause(at + ms(2), group, sec(10));
+      const Answer answer = a.ask(at + ms(3), {.group = group}, true);
+      EXPECT_EQ(answer.booking.scope, flow::Booking::Scope::group);
+      EXPECT_EQ(answer.booking.limited_by, flow::kPause);
+      EXPECT_GE(answer.booking.not_before, at + sec(10));
+      if (group == "@route") {
+        EXPECT_EQ(answer.booking.ask_again, answer.booking.not_before);
+        EXPECT_EQ(value(a.key("line", group)), line) << "as it was";
+      } else {
+        EXPECT_NE(value(a.key("line", group)), line);
+      }
+    }
+  }
+}
+/// Many processes may each expect a departure a day later than the one before. Without the head nothing would be known
+/// that was spent; without a line nothing is lost.
+TEST_F(Line, is_no_reason_for_the_head_to_stay) {
+  const std::vector<LimitConfig> limits{per_group(bucket(1, 1, sec(86'400)))};
+  Asker a = process("a", limits);
+  EXPECT_THAT(times(a.ask(0, {.group = "g"}, true)), ElementsAre(0));
+  const auto lives = [&] { return server_.run({"PTTL", a.key("head")}).integer; };
+  const auto before = lives();
+  for (int n = 1; n < 5; ++n) {
+    Asker one = process(std::to_string(n), limits);
+    EXPECT_EQ(one.ask(ms(n), {.group = "g"}, true).booking.not_before, n * sec(86'400));
+  }
+  EXPECT_LE(lives(), before + 10'000);
+}
+
 TEST_F(Line, a_pause_that_one_process_learns_holds_all_of_them) {
   Asker a = process("a", {pacer(100)}), b = process("b", {pacer(100)});
   a.ask(0, {});

@@ -299,6 +299,7 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
                                            .https = Https::originate,
                                            .tls = {.ca = "ca.pem"}},
                               .base_url = BaseUrl{true, "api.github.com", 443, "/v1"}});
+  config.upstreams.push_back({.name = "db", .permits = true});
   const auto configuration = nlohmann::json::parse(status_json({}, config, {}))["configuration"];
   EXPECT_EQ(configuration["proxy"]["listen"], "127.0.0.1:3128");
   EXPECT_EQ(configuration["proxy"]["grace"], "30s");
@@ -317,8 +318,11 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   EXPECT_EQ(configuration["admin"]["page"], true);
   EXPECT_EQ(configuration["log"]["client"], "full");
   EXPECT_EQ(configuration["proxy"]["requestId"], false);
-  EXPECT_EQ(configuration["upstreams"][1]["name"], "*");
-  EXPECT_EQ(configuration["upstreams"][1]["https"], "tunnel");
+  EXPECT_FALSE(github.contains("permits"));
+  EXPECT_EQ(configuration["upstreams"][1]["name"], "db");
+  EXPECT_EQ(configuration["upstreams"][1]["permits"], true);
+  EXPECT_EQ(configuration["upstreams"][2]["name"], "*");
+  EXPECT_EQ(configuration["upstreams"][2]["https"], "tunnel");
 }
 
 TEST(StatusJson, shows_groups_limits_and_pauses) {

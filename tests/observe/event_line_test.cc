@@ -99,6 +99,15 @@ TEST(EventLine, a_complete_has_everything_that_is_known_in_the_documented_order)
             "\n");
 }
 
+TEST(EventLine, names_the_route_where_there_is_one) {
+  Event event = sample(EventKind::dispatch);
+  event.wait = 0us;
+  EXPECT_EQ(line_of(event).find("\"route\""), std::string::npos);
+  event.route = "/search/\"code\"";
+  EXPECT_NE(line_of(event).find(R"("inFlight":20,"route":"/search/\"code\"","waitMs":0.000)"), std::string::npos)
+      << line_of(event);
+}
+
 TEST(EventLine, a_dispatch_says_for_how_long_a_limit_in_shadow_mode_would_have_held_it) {
   Event event = sample(EventKind::dispatch);
   event.wait = 0us;
@@ -222,6 +231,18 @@ TEST(EventLine, a_tunnel_says_so_and_at_its_end_what_its_client_said_in_the_clea
             R"("method":"CONNECT","host":"api.github.com","path":"","pending":3,"inFlight":20,"tunnel":true,)"
             R"("status":200,"bytesIn":5208,"bytesOut":722,"attempts":1,"sni":"api.github.com","alpn":"h2,http/1.1"})"
             "\n");
+}
+
+TEST(EventLine, a_permit_says_so_and_has_no_host) {
+  Event event = sample(EventKind::dispatch);
+  event.host = "";
+  event.path = "/@db";
+  event.permit = true;
+  EXPECT_EQ(line_of(event),
+            R"({"ts":"2026-11-21T01:35:12.123456Z","event":"dispatch","id":"a1-7","upstream":"github","group":"",)"
+            R"("method":"GET","host":"","path":"/@db","pending":3,"inFlight":20,"permit":true})"
+            "\n");
+  EXPECT_EQ(line_of(sample(EventKind::dispatch)).find("permit"), std::string::npos);
 }
 
 TEST(EventLine, a_request_for_another_protocol_says_which) {

@@ -21,18 +21,19 @@ namespace penstock::proxy {
 struct Told {
   EventKind kind{};
   Outcome outcome{};
-  std::string id, upstream, group, client, trace_id, method, host, path, limited_by, would_wait_for, error, detail,
-      refusal;
+  std::string id, upstream, group, route, client, trace_id, method, host, path, limited_by, would_wait_for, error,
+      detail, refusal;
   std::size_t entry = 0, pending = 0, in_flight = 0;
   std::int64_t at = 0;
   int status = 0;
   int attempts = 0;
+  int weight = 0;
   std::optional<Duration> wait, flight, first_byte;
   Duration would_wait;
   std::uint64_t bytes_in = 0, bytes_out = 0;
   std::vector<int> refusals;
   int unreadable_fields = 0;
-  bool waited_again = false;
+  bool waited_again = false, permit = false;
 
   explicit Told(const Event& event)
       : kind(event.kind),
@@ -40,6 +41,7 @@ struct Told {
         id(event.id),
         upstream(event.upstream),
         group(event.group),
+        route(event.route),
         client(event.client),
         trace_id(event.trace_id),
         method(event.method),
@@ -56,6 +58,7 @@ struct Told {
         at(event.at),
         status(event.status),
         attempts(event.attempts),
+        weight(event.weight),
         wait(event.wait),
         flight(event.flight),
         first_byte(event.first_byte),
@@ -64,7 +67,8 @@ struct Told {
         bytes_out(event.bytes_out),
         refusals(event.refusals.begin(), event.refusals.end()),
         unreadable_fields(event.unreadable_fields),
-        waited_again(event.waited_again) {}
+        waited_again(event.waited_again),
+        permit(event.permit) {}
 };
 
 class Asker final : public ResponseSink {

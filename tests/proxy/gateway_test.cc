@@ -153,7 +153,7 @@ TEST_F(GatewayTest, that_nobody_knows_is_404_and_names_those_that_are_there) {
 }
 
 TEST_F(GatewayTest, is_404_too_where_there_is_none_at_all) {
-  EXPECT_EQ(refusal_of("/@api/x").details, "no upstream has a baseUrl");
+  EXPECT_EQ(refusal_of("/@api/x").details, "no upstream has a baseUrl or permits");
   EXPECT_EQ(refusal_of("http://127.0.0.1:3128/@api/x").why, http::Reason::loop);
 }
 

@@ -70,6 +70,15 @@ TEST_F(LearningTest, tells_the_limit_whose_quota_it_is) {
               ElementsAre(L{"", 2, 10, 3'000'000'000}));
 }
 
+TEST_F(LearningTest, tells_the_limit_of_the_requests_route) {
+  settings().routes.push_back({.name = "search", .match = {.path = "/search"}});
+  slide(100, 1min);
+  settings().limits.back().name = "search:slides", settings().limits.back().route = "search";
+  const std::string quota = std::string(kMinute).substr(2);
+  EXPECT_THAT(after("/a" + quota), IsEmpty());
+  EXPECT_THAT(after("/search/a" + quota), ElementsAre(L{"", 0, 40, 40'000'000, "search"}));
+}
+
 TEST_F(LearningTest, a_rate_has_a_window_that_learns) {
   settings().limits = limits_of(Rate{100, 60s});
   EXPECT_THAT(after(kMinute), ElementsAre(L{"", 1, 40, 40'000'000}));

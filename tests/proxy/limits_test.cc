@@ -199,10 +199,26 @@ TEST_F(LimitsTest, hear_of_who_leaves_later_than_booked_and_when) {
   get(asker, "/late");
   ASSERT_TRUE(finish(asker));
   ASSERT_EQ(record_.late.size(), 1u);
-  EXPECT_EQ(record_.late[0].group, "late");
+  EXPECT_EQ(record_.late[0].lane.group, "late");
   EXPECT_EQ(record_.late[0].booked, record_.departures.at(0));
   EXPECT_GE(record_.late[0].left, record_.departures[0] + record_.backdated);
   EXPECT_LE(record_.late[0].left, run_.loop.now());
+}
+
+TEST_F(LimitsTest, hear_of_which_route_it_is) {
+  settings().group = parse_group("path:/{kind}").value();
+  settings().routes.push_back({.name = "late", .match = {.path = "/late"}});
+  limit(PacerConfig{.qps = 1'000});
+  settings().limits.back().route = "late";
+  record_.backdated = 10'000;
+  for (const char* path : {"/late", "/other"}) {
+    Asker asker;
+    get(asker, path);
+    ASSERT_TRUE(finish(asker));
+  }
+  ASSERT_EQ(record_.late.size(), 2u);
+  EXPECT_EQ(record_.late[0].lane, flow::LaneName(flow::LaneKey("late", "late")));
+  EXPECT_EQ(record_.late[1].lane, flow::LaneName(flow::LaneKey("other")));
 }
 
 TEST_F(LimitsTest, hear_of_both_departures_of_a_request_that_is_sent_again) {

@@ -23,7 +23,7 @@ struct Record {
   std::vector<Pause> pauses;
   std::vector<flow::Time> shortened;  ///< how much of its pauses is left at most
   struct Late {
-    std::string group;
+    flow::LaneName lane;
     flow::Time booked, left;
   };
   std::vector<Late> late;  ///< one for each departure that was late
@@ -32,6 +32,7 @@ struct Record {
     flow::LimitIndex limit;
     std::int64_t count;
     flow::Time resets;  ///< from when it was told
+    std::string route = {};
     bool operator==(const Learned&) const = default;
   };
   std::vector<Learned> learned;
@@ -52,13 +53,14 @@ class RecordingLimiter final : public flow::Limiter {
     for (auto& departure : booking.departures) record_.departures.push_back(departure.at -= record_.backdated);
     return answered;
   }
-  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
-    tell_late({std::string(group), departure.at, at});
+  flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override {
+    tell_late({flow::LaneName(lane), departure.at, at});
     departure.at = at;
     return departure;
   }
-  void learned(flow::Time now, std::string_view group, const flow::Departure&, const flow::Report& report) override {
-    record_.learned.push_back({std::string(group), report.limit, report.count, report.resets - now});
+  void learned(flow::Time now, flow::LaneKey lane, const flow::Departure&, const flow::Report& report) override {
+    record_.learned.push_back(
+        {std::string(lane.group), report.limit, report.count, report.resets - now, std::string(lane.route)});
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});
@@ -70,29 +72,32 @@ class RecordingLimiter final : public flow::Limiter {
   }
   bool has_room_for(std::string_view group) const override { return record_.room && limits_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }
-  flow::LimitIndex forbids(int weight) const override { return limits_->forbids(weight); }
-  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
-    return limits_->ahead(now, group, units, others);
+  flow::LimitIndex forbids(int weight, std::string_view route) const override {
+    return limits_->forbids(weight, route);
   }
-  void give_back(flow::Time now, std::string_view group, const flow::Departure& told) override {
+  flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
+                   const flow::OtherUnits& others) const override {
+    return limits_->ahead(now, lane, units, others);
+  }
+  void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& told) override {
     flow::Departure granted = told;
     granted.at += record_.backdated;
-    limits_->give_back(now, group, granted);
+    limits_->give_back(now, lane, granted);
   }
-  bool landed(flow::Time now, std::string_view group) override { return limits_->landed(now, group); }
-  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
-    limits_->cancel_wait(now, scope, group);
+  bool landed(flow::Time now, flow::LaneKey lane) override { return limits_->landed(now, lane); }
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, flow::LaneKey lane) override {
+    limits_->cancel_wait(now, scope, lane);
   }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limits_->change(now, limits); }
-  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
-    limits_->count_existing(now, group, departures);
+  void count_existing(flow::Time now, flow::LaneKey lane, std::size_t departures) override {
+    limits_->count_existing(now, lane, departures);
   }
 
  private:
   /// A slow machine is late twice: it takes a departure late, and then sends the bytes later than it said.
   void tell_late(Record::Late late) {
     const auto same = std::ranges::find_if(
-        record_.late, [&](const Record::Late& told) { return told.group == late.group && told.left == late.booked; });
+        record_.late, [&](const Record::Late& told) { return told.lane == late.lane && told.left == late.booked; });
     if (same == record_.late.end()) return record_.late.push_back(std::move(late));
     same->left = late.left;
   }

@@ -27,7 +27,7 @@ class GenerationTest : public SharedLimiterTest {
   void learn_that_there_are_two() {
     for (int i = 0; three_[0]->limiter().processes() < 2; ++i) {
       ASSERT_LT(i, 100);
-      three_[0]->arrive(1, "other group " + std::to_string(i));
+      three_[0]->arrive(1, flow::LaneKey("other group " + std::to_string(i)));
       run_.run_for(50'000);
     }
   }
@@ -85,7 +85,7 @@ TEST_F(GenerationTest, of_groups_is_handed_in_too) {
       .kind = SlidingWindowConfig{.max = 5, .interval = 10s}, .name = "limit", .per = LimitConfig::Per::group};
   for (auto& each : three_) each = desk({limit});
   constexpr int kGroups = 120;
-  for (int i = 0; i < kGroups; ++i) three_[0]->arrive(4, "group " + std::to_string(i));
+  for (int i = 0; i < kGroups; ++i) three_[0]->arrive(4, flow::LaneKey("group " + std::to_string(i)));
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == 4 * kGroups; }));
   three_[1]->arrive(1, "group 0");
   ASSERT_TRUE(run_.run_until([&] { return three_[1]->took_off().size() == 1; }));
@@ -94,7 +94,7 @@ TEST_F(GenerationTest, of_groups_is_handed_in_too) {
   server_.run({"FLUSHALL"});
   three_[0]->arrive(1, "group 1");
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == before + 1; }));
-  for (int i = 0; i < kGroups; ++i) three_[2]->arrive(4, "group " + std::to_string(i));
+  for (int i = 0; i < kGroups; ++i) three_[2]->arrive(4, flow::LaneKey("group " + std::to_string(i)));
   EXPECT_TRUE(run_.run_until([&] { return three_[2]->took_off().size() >= kGroups - 2u; }));
   run_.run_for(300'000);
   EXPECT_EQ(three_[2]->took_off().size(), kGroups - 2u);

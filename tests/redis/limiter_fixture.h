@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,27 +46,33 @@ class Recorder final : public flow::Limiter {
   }
   flow::Time patience() const override { return limiter_->patience(); }
   flow::Time lead() const override { return limiter_->lead(); }
-  flow::LimitIndex forbids(int weight) const override { return limiter_->forbids(weight); }
-  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
-    return limiter_->ahead(now, group, units, others);
+  flow::LimitIndex forbids(int weight, std::string_view route) const override {
+    return limiter_->forbids(weight, route);
   }
-  flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
-                      std::int64_t others) const override {
-    return limiter_->expected(now, group, weight, units, others);
+  flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
+                   const flow::OtherUnits& others) const override {
+    return limiter_->ahead(now, lane, units, others);
   }
-  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    limiter_->give_back(now, group, departure);
+  flow::Time expected(flow::Time now, flow::LaneKey lane, int weight, std::int64_t units,
+                      const flow::OtherUnits& others) const override {
+    return limiter_->expected(now, lane, weight, units, others);
   }
-  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
-    const auto late = limiter_->report_late(group, departure, at);
+  void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
+    limiter_->give_back(now, lane, departure);
+  }
+  flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override {
+    const auto late = limiter_->report_late(lane, departure, at);
     const auto is_it = [&](const auto& one) { return one.at == departure.at && one.in_redis == departure.in_redis; };
     if (const auto it = std::ranges::find_if(granted, is_it); it != granted.end()) *it = late;
     return late;
   }
-  bool landed(flow::Time now, std::string_view group) override { return limiter_->landed(now, group); }
+  bool landed(flow::Time now, flow::LaneKey lane) override { return limiter_->landed(now, lane); }
   int processes() const { return dynamic_cast<SharedLimiter&>(*limiter_).recovery().processes(); }
-  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
-    limiter_->cancel_wait(now, scope, group);
+  /// Redis has told a lane that its group is paused.
+  bool knows_pause(std::string_view group) const { return paused_groups.contains(std::string(group)); }
+  bool in_use(flow::Time now) const { return dynamic_cast<SharedLimiter&>(*limiter_).recovery().in_use(now); }
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, flow::LaneKey lane) override {
+    limiter_->cancel_wait(now, scope, lane);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { limiter_->pause(now, group, until); }
   bool shorten_pauses(flow::Time now, flow::Time latest) override { return limiter_->shorten_pauses(now, latest); }
@@ -74,8 +81,8 @@ class Recorder final : public flow::Limiter {
   bool has_room_for(std::string_view group) const override { return limiter_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limiter_->forgettable(now); }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limiter_->change(now, limits); }
-  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
-    limiter_->count_existing(now, group, departures);
+  void count_existing(flow::Time now, flow::LaneKey lane, std::size_t departures) override {
+    limiter_->count_existing(now, lane, departures);
   }
 
   void note(const flow::Booking& booking) {
@@ -90,6 +97,7 @@ class Recorder final : public flow::Limiter {
   std::vector<flow::Time> booked;
   std::vector<flow::Departure> granted;
   bool paused = false;  ///< as it answered at once
+  std::set<std::string> paused_groups;
 
  private:
   std::unique_ptr<flow::Limiter> limiter_;
@@ -99,6 +107,8 @@ struct TookOff {
   flow::Time at;
   flow::LimitIndex limited_by;
   std::string group;
+  std::string route;
+  flow::Time booked;
 };
 
 class LimiterFixture final : public flow::LimiterEvents {
@@ -134,12 +144,13 @@ class LimiterFixture final : public flow::LimiterEvents {
   /// How many flights had to be ended, because their permits were lost.
   std::size_t cut() const { return cut_; }
 
-  void arrive(int count = 1, std::string_view group = {}, int weight = 1) {
+  void arrive(int count = 1, flow::LaneKey lane = {}, int weight = 1) {
     for (int i = 0; i < count; ++i) {
-      groups_.emplace_back(group);
+      lanes_.emplace_back(lane);
       tickets_.push_back({});
-      tickets_.back() =
-          heart_.arrive(loop_.now(), {.id = groups_.size() - 1, .weight = weight, .group = group}, commands_);
+      tickets_.back() = heart_.arrive(
+          loop_.now(), {.id = lanes_.size() - 1, .weight = weight, .group = lane.group, .route = lane.route},
+          commands_);
       carry_out();
     }
   }
@@ -149,9 +160,9 @@ class LimiterFixture final : public flow::LimiterEvents {
     carry_out();
   }
   /// Each that takes off is followed by another, for ever.
-  void work_without_end(int workers, std::string_view group = {}) {
+  void work_without_end(int workers, flow::LaneKey lane = {}) {
     endless_ = true;
-    arrive(workers, group);
+    arrive(workers, lane);
   }
   void stop_working() { endless_ = false; }
   /// As a new configuration does.
@@ -201,10 +212,11 @@ class LimiterFixture final : public flow::LimiterEvents {
   }
 
  private:
-  void answer(std::string_view group, const flow::Booking& booking) override {
+  void answer(flow::LaneKey lane, const flow::Booking& booking) override {
     limiter_->note(booking);
+    if (booking.limited_by == flow::kPause) limiter_->paused_groups.insert(std::string(lane.group));
     told_to_ask_after_.push_back(booking.ask_again - loop_.now());
-    heart_.answer(loop_.now(), group, booking, commands_);
+    heart_.answer(loop_.now(), lane, booking, commands_);
     carry_out();
   }
   void heard(const flow::PauseNews& news) override {
@@ -217,11 +229,11 @@ class LimiterFixture final : public flow::LimiterEvents {
     }
     carry_out();
   }
-  void retry(flow::Booking::Scope scope, std::string_view group) override {
-    heart_.retry(loop_.now(), scope, group, commands_);
+  void retry(flow::Booking::Scope scope, flow::LaneKey lane) override {
+    heart_.retry(loop_.now(), scope, lane, commands_);
     carry_out();
   }
-  void cut(flow::Booking::Scope, std::string_view, std::size_t count) override { cut_ += count; }
+  void cut(flow::Booking::Scope, flow::LaneKey, std::size_t count) override { cut_ += count; }
   bool shorten_pauses_to(flow::Time latest) {
     const bool of_limiter = limiter_->shorten_pauses(loop_.now(), latest);
     return heart_.shorten_pauses(loop_.now(), latest, commands_) || of_limiter;
@@ -268,10 +280,10 @@ class LimiterFixture final : public flow::LimiterEvents {
     if (!next) timer_.stop();
   }
   void take_off(const flow::Commands::Start& start) {
-    const std::string group = groups_[start.id];
-    took_off_.push_back({loop_.now(), start.limited_by, group});
+    const flow::LaneName lane = lanes_[start.id];
+    took_off_.push_back({loop_.now(), start.limited_by, lane.group, lane.route, start.booked});
     if (land_at_once_) heart_.land(loop_.now(), tickets_[start.id], commands_);
-    if (endless_) arrive(1, group);
+    if (endless_) arrive(1, lane);
   }
 
   loop::Loop& loop_;
@@ -288,7 +300,7 @@ class LimiterFixture final : public flow::LimiterEvents {
   flow::Commands commands_;
   loop::Timer timer_;
   std::vector<flow::Ticket> tickets_;
-  std::vector<std::string> groups_;
+  std::vector<flow::LaneName> lanes_;
   std::vector<TookOff> took_off_;
   std::vector<flow::Commands::Refuse> refused_;
   std::vector<flow::Time> told_to_ask_after_;

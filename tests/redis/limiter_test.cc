@@ -97,7 +97,7 @@ TEST_F(LimiterTest, keeps_to_limits_of_its_own_where_many_lanes_ask_at_once) {
                                         LimitConfig::Kind(SemaphoreConfig{.capacity = 3})}) {
     const auto a = desk({own({.kind = kind, .name = "own"}), window(1000, 1s)});
     a->fly_on();
-    for (int i = 0; i < 9; ++i) a->arrive(1, "group " + std::to_string(i));
+    for (int i = 0; i < 9; ++i) a->arrive(1, flow::LaneKey("group " + std::to_string(i)));
     ASSERT_TRUE(took_off(*a, 3));
     run_.run_for(kSecond / 10);
     EXPECT_THAT(a->took_off(), SizeIs(3)) << limit_key(kind);
@@ -155,14 +155,14 @@ TEST_F(LimiterTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_
   const auto digits = flow::GroupHash(config_.prefix, "github")("guild");
   const std::string for_all = "github line", for_group = for_all + " " + std::string(digits.data(), digits.size());
   for (const auto& [desk, group, message] : {std::tuple{a.get(), "", for_all}, {b.get(), "guild", for_group}}) {
-    desk->arrive(1, group);
+    desk->arrive(1, flow::LaneKey(group));
     ASSERT_TRUE(took_off(*desk, 1));
     // It lies there before the next turn of the loop, in which the ask is sent.
     server_.run({"EVAL",
                  "for _, to in ipairs(redis.call('PUBSUB', 'CHANNELS')) do redis.call('PUBLISH', to, ARGV[1]) end", "0",
                  message});
     const std::size_t before = desk->told_to_ask_after().size();
-    desk->arrive(1, group);
+    desk->arrive(1, flow::LaneKey(group));
     ASSERT_TRUE(run_.run_until([&] { return desk->told_to_ask_after().size() >= before + 2; }));
     EXPECT_LE(desk->told_to_ask_after()[before], 0);
     EXPECT_GT(desk->told_to_ask_after()[before + 1], kSecond) << "no process calls any more";
@@ -320,9 +320,9 @@ TEST_F(LimiterTest, sends_nothing_beside_another_process_s_probe_though_it_was_i
       if (!shared) a->change_to_own({own(pacer(1000))}), b->change_to_own({own(pacer(1000))});
       a->fly_on(), b->fly_on();
       a->pause(kSecond / 5, group);
-      a->arrive(1, group);
+      a->arrive(1, flow::LaneKey(group));
       ASSERT_TRUE(took_off(*a, 1)) << "the probe";
-      b->arrive(64, group);
+      b->arrive(64, flow::LaneKey(group));
       run_.run_for(300'000);
       EXPECT_THAT(b->took_off(), SizeIs(0));
       a->answered(0);

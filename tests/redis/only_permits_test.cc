@@ -147,12 +147,12 @@ TEST_F(OnlyPermits, ask_for_missed_pauses_though_an_ask_goes_out_in_the_same_tur
 
 TEST_F(OnlyPermits, cost_no_call_for_groups_that_ask_in_the_turn_in_which_redis_is_back) {
   semaphores_.leases().change({limits_[kOfGroup]});
-  for (const auto* group : {"a", "b", "c"}) ask(group, {1, 0, 0, 0}, 1);
+  for (const auto* group : {"a", "b", "c"}) ask(flow::LaneKey(group), {1, 0, 0, 0}, 1);
   run_.run_for(0);
   told_.clear();
   semaphores_.leases().redis_gone();
   semaphores_.leases().redis_back();
-  for (const auto* group : {"a", "b", "c"}) ask(group, {1, 0, 0, 0}, 0);
+  for (const auto* group : {"a", "b", "c"}) ask(flow::LaneKey(group), {1, 0, 0, 0}, 0);
   run_.run_for(0);
   EXPECT_THAT(told_, IsEmpty()) << "each ask has told all";
 }

@@ -28,22 +28,23 @@ inline LimitConfig semaphore(std::string name, LimitConfig::Per per) {
 
 class SemaphoresTest : public testing::Test, public flow::LimiterEvents {
  protected:
-  void answer(std::string_view, const flow::Booking&) override {}
-  void retry(Scope scope, std::string_view group) override {
-    called_.push_back((scope == Scope::group ? "group " : "upstream ") + std::string(group));
+  void answer(flow::LaneKey, const flow::Booking&) override {}
+  void retry(Scope scope, flow::LaneKey lane) override {
+    const std::string what = scope == Scope::group ? "group " : scope == Scope::route ? "route " : "upstream ";
+    called_.push_back(what + std::string(lane.group) + std::string(lane.route));
     on_call_();
   }
-  void cut(Scope, std::string_view group, std::size_t count) override {
-    cuts_.push_back(std::string(group) + std::to_string(count));
+  void cut(Scope, flow::LaneKey lane, std::size_t count) override {
+    cuts_.push_back(std::string(lane.group) + std::string(lane.route) + std::to_string(count));
   }
 
   flow::Time now() const { return run_.loop.now(); }
   /// An ask of a lane that is granted so much, and then waits for so many at `awaits`.
-  void ask(std::string_view group, std::vector<std::int64_t> permits, std::size_t departures,
+  void ask(flow::LaneKey lane, std::vector<std::int64_t> permits, std::size_t departures,
            LimitIndex awaits = flow::kNoLimit, std::size_t awaited = 0) {
     std::vector<std::string> told;
-    const auto claims = semaphores_.claim(group, told);
-    semaphores_.answered(group, claims, permits, now(), departures, awaits, awaited);
+    const auto claims = semaphores_.claim(lane, told);
+    semaphores_.answered(lane, claims, permits, now(), departures, awaits, awaited);
   }
   /// Redis answers each renewal with what it granted before.
   void keep_renewing(std::int64_t granted) {

@@ -46,6 +46,11 @@ TEST(EventLine, knows_tunnels) {
   EXPECT_TRUE(read(line("dispatch", "a", 0, R"("upgrade":"websocket")"))->upgrade);
 }
 
+TEST(EventLine, knows_permits) {
+  EXPECT_TRUE(read(line("dispatch", "a", 0, R"("permit":true)"))->permit);
+  EXPECT_FALSE(read(line("dispatch", "a", 0, R"("tunnel":true)"))->permit);
+}
+
 TEST(EventLine, passes_over_what_it_does_not_know) {
   EXPECT_TRUE(is_sound_with(R"("new":{"x":[1,2]},"client":"10.0.0.7","wouldWait":["a"],"waitMs":null)"));
   EXPECT_FALSE(read(line("reloaded", "", 0))->kind);
@@ -71,6 +76,7 @@ TEST(EventLine, refuses_absurd_numbers) {
                              R"("status":1000)",
                              R"("status":"200")",
                              R"("tunnel":1)",
+                             R"("permit":1)",
                              R"("upgrade":1)",
                              R"("id":1)",
                              R"("path":{})"})

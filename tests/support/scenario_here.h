@@ -21,17 +21,17 @@ class AskedHere final : public Asked {
     return booking;
   }
   void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
-    limiter_.give_back(now, group, departure);
+    limiter_.give_back(now, flow::LaneKey(group), departure);
   }
   void left(Time now, std::string_view group, const flow::Departure& departure) override {
-    limiter_.report_late(group, departure, now);
+    limiter_.report_late(flow::LaneKey(group), departure, now);
   }
   void refused(Time now, std::string_view group, const flow::Departure& departure) override {
-    limiter_.refused(now, group, departure);
+    limiter_.refused(now, flow::LaneKey(group), departure);
   }
   void learned(Time now, std::string_view group, const flow::Departure& departure,
                const flow::Report& report) override {
-    limiter_.learned(now, group, departure, report);
+    limiter_.learned(now, flow::LaneKey(group), departure, report);
   }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
   void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }

@@ -120,7 +120,7 @@ class Course {
     while (!lane.waiting.empty()) {
       const std::size_t count = run_at_head(lane);
       const int weight = requests_[lane.waiting.front()].weight;
-      const flow::Booking booking = asked_.ask(now, {group, count, weight});
+      const flow::Booking booking = asked_.ask(now, {.group = group, .count = count, .weight = weight});
       ASSERT_LE(booking.departures.size(), count);
       for (const flow::Departure& departure : booking.departures) grant(lane, departure);
       if (booking.departures.size() == count) continue;

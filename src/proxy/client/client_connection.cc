@@ -269,7 +269,7 @@ void ClientConnection::keep_time() {
     case For::nothing: return timeouts_.wait_for_nothing();
     case For::request: return timeouts_.wait_for(For::request, of_connection.keep_alive);
     case For::head: return timeouts_.wait_for(For::head, of_connection.header);
-    case For::body: return timeouts_.wait_for(For::body, exchange()->upstream->settings.timeouts.body);
+    case For::body: return timeouts_.wait_for(For::body, exchange()->timeouts().body);
   }
 }
 
@@ -289,7 +289,7 @@ void ClientConnection::on_timed_out() {
   };
   if (awaited() != timeouts_.what()) return keep_time();  // an answer has begun meanwhile
   if (timeouts_.what() == For::body) {
-    const auto limit = exchange()->upstream->settings.timeouts.body;
+    const auto limit = exchange()->timeouts().body;
     const auto why = late(http::Reason::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
     return dispatcher_.reject(std::get<Serving>(phase_).take(), why);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "http/browser_guard.h"
+#include "http/permits.h"
 
 namespace penstock::proxy {
 
@@ -34,7 +35,8 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
   if (auto forbidden = judge_port(target)) return std::unexpected(*std::move(forbidden));
   auto hints = steering_of(head, asker.gives_hints);
   if (!hints) return std::unexpected(std::move(hints.error()));
-  if (auto forbidden = judge_address(target)) return std::unexpected(*std::move(forbidden));
+  const bool dials = target.permit == http::Target::Permit::none;
+  if (auto forbidden = dials ? judge_address(target) : std::nullopt) return std::unexpected(*std::move(forbidden));
   if (!route->denied) return Admitted{route->entry, *hints};
   return std::unexpected(refusal(http::Reason::destination_unnamed, "no upstream is configured for " + target.host));
 }
@@ -74,6 +76,16 @@ std::expected<Route, http::Refusal> Admission::enter_gateway(const http::Request
   if (auto denied = judge_page(head)) return std::unexpected(*std::move(denied));
   const Gateway* gateway = tables_->gateways.find(form.name);
   if (!gateway) return std::unexpected(tables_->gateways.unknown());
+  if (gateway->upstream->permits) {
+    auto permit = http::permit_target(head, form);
+    if (!permit) return std::unexpected(std::move(permit.error()));
+    target = *std::move(permit);
+    return Route{.entry = gateway->entry};
+  }
+  if (http::wants_permit(head.fields)) {
+    return std::unexpected(refusal(http::Reason::gateway_unknown, "no permits of " + gateway->upstream->name +
+                                                                      ": it has a baseUrl, and leads to a host"));
+  }
   auto behind = http::behind_gateway(*gateway->upstream, form.rest);
   if (!behind) return std::unexpected(std::move(behind.error()));
   if (form.escaped) behind->front = http::Target::Front::escaped_gateway;
@@ -129,10 +141,12 @@ std::optional<Admission::Opening> Admission::opening(const http::RequestHead& he
   return Opening{.outside = *std::move(outside), .intercepted = intercepted, .may_be_silent = silent};
 }
 
-/// For gateways only: any page in a browser on this machine can send requests to them, but none can ask a proxy.
+/// For gateways and permits only: any page in a browser on this machine can send requests to them, but none can ask a
+/// proxy.
 std::optional<http::Refusal> Admission::judge_page(const http::RequestHead& head) const {
   if (http::comes_from_other_page(head.fields))
-    return refusal(http::Reason::page_denied, "gateways are not for pages in browsers (Origin, Sec-Fetch-Site)");
+    return refusal(http::Reason::page_denied,
+                   "gateways and permits are not for pages in browsers (Origin, Sec-Fetch-Site)");
   if (http::is_our_host(head.fields, services_.config.proxy.names)) return std::nullopt;
   return refusal(http::Reason::page_denied,
                  "Host is a name that any page in a browser could have; if it is this proxy's, say so in proxy.names");

@@ -109,7 +109,7 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
       admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
   if (exchange.may_rest()) exchange.origin.keep_client();
-  exchange.weight = admitted->hints.weight;
+  exchange.weight = admitted->hints.weight;  // which a route may raise
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   return enter(exchange, admitted->hints);
 }
@@ -125,25 +125,24 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const bool in_need =
       may_wait && !upstream.grouping() && upstream.scheduler().pending() >= upstream.settings.queue.max_pending;
   const flow::Ticket other = in_need ? upstream.shares.in_place_of(client) : flow::Ticket{};
-  std::optional<flow::Time> max_wait;
-  if (hints.max_wait) max_wait = hints.max_wait->count();
-  if (!may_wait) max_wait = 0;
+  const Duration longest = exchange.max_wait();
+  const flow::Time may_stay = std::min(hints.max_wait.value_or(longest), longest).count();
   std::string lane;
   const bool sorted = upstream.scheduler().gates().any() && !exchange.target.tunnel;
   if (sorted) lane = upstream.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
                               .weight = exchange.weight,
                               .group = sorted ? lane : exchange.group,
-                              .max_wait = max_wait,
+                              .route = exchange.lane().route,
+                              .max_wait = may_wait ? may_stay : 0,
                               .tunnel = exchange.may_rest(),
                               .in_place_of = other};
-  const auto longest = upstream.settings.queue.max_wait.count();
-  exchange.sendings.deadline = exchange.arrived + std::min(max_wait.value_or(longest), longest);
+  exchange.sendings.deadline = exchange.arrived + *arrival.max_wait;
   upstream.arrive(exchange.arrived, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
-    const auto wait = upstream.scheduler().retry_after(entered->arrived, entered->group, entered->weight);
+    const auto wait = upstream.scheduler().retry_after(entered->arrived, entered->lane(), entered->weight);
     return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
   memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
@@ -154,7 +153,8 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.weight)) return too_heavy;
+  exchange.take_route();
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
   if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
   if (const auto& grouping = exchange.upstream->grouping()) {
     exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
@@ -180,13 +180,13 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
 // Aborts the youngest attempts first: they have done the least. A departure that is booked but not in flight holds a
 // permit too, and cannot be cut. If more permits are lost than attempts are in flight, the limiter cuts the rest in
 // flight at its next check, a part of a lease later.
-void Dispatcher::on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
+void Dispatcher::on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, flow::LaneKey lane,
                                  std::size_t count) {
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {
     const Exchange& exchange = *exchanges_.find(number);
-    const bool meant = exchange.upstream == &upstream && exchange.flight && !exchange.rests &&
-                       (scope == flow::Booking::Scope::upstream || exchange.group == group);
+    const bool meant =
+        exchange.upstream == &upstream && exchange.flight && !exchange.rests && exchange.is_in(scope, lane);
     if (meant) flying.emplace_back(exchange.took_off, number);
   }
   std::sort(flying.rbegin(), flying.rend());
@@ -209,7 +209,8 @@ void Dispatcher::on_paused(Upstream& upstream) {
 void Dispatcher::on_start(const flow::Commands::Start& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
-  const WouldWait would_wait = exchange->upstream->take(exchange->departure, exchange->group, command.departure);
+  const WouldWait would_wait = exchange->upstream->take(exchange->departure, exchange->lane(), exchange->route.limits,
+                                                        command.departure, exchange->max_wait());
   if (exchange->stage == Exchange::Stage::pending) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
@@ -346,6 +347,7 @@ void Dispatcher::abandon(Exchange& exchange) {
   }
   if (exchange.sendings.back_since != 0) note_wait(resending_, exchange, services_.loop.now());
   const auto result = done_so_far(exchange);
+  if (exchange.flight && exchange.flight->ends_with_client()) return completed(exchange, result);
   end(exchange, {.kind = EventKind::error,
                  .outcome = Outcome::client_gone,
                  .status = result.status,

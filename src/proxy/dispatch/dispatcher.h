@@ -93,7 +93,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   void on_resume(flow::RequestId id) override;
   void on_close(flow::RequestId id) override;
   void on_paused(Upstream& upstream) override;
-  void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
+  void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, flow::LaneKey lane,
                        std::size_t count) override;
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);

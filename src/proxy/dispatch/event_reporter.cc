@@ -118,12 +118,14 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
   event.host = exchange.target.host;
   event.path = shown_path_of(exchange);
   event.tunnel = exchange.target.tunnel;
-  event.upgrade = exchange.head.upgrade;
+  event.permit = exchange.is_permit();
+  if (!event.permit) event.upgrade = exchange.head.upgrade;
   event.weight = exchange.weight;
   if (const auto* upstream = exchange.upstream) {
     event.entry = upstream->entry;
     event.upstream = upstream->name;
     event.group = exchange.group_label;
+    event.route = exchange.route.name;
     event.limited_by = upstream->limit_name(exchange.limited_by);
     // The event is emitted before the scheduler is told, which still counts this exchange, unless it has refused it.
     const bool known = exchange.ticket != flow::Ticket{}, waits_again = exchange.sendings.back_since != 0;

@@ -24,7 +24,7 @@ void Resending::charge(Exchange& exchange) {
 }
 
 void Resending::keep_body(Exchange& exchange) {
-  const auto& retry = exchange.upstream->settings.retry;
+  const auto& retry = exchange.retry();
   const bool wanted = retry.attempts > 1 && (retry.refusals || retry.failures != RetryConfig::Failures::off);
   const std::size_t most = services_.config.caps.replay_body;
   const bool fits = exchange.body.held() <= most &&
@@ -64,14 +64,14 @@ bool Resending::holds(Exchange& exchange, std::size_t bytes) {
 void Resending::takes_off(Exchange& exchange) {
   if (exchange.head.has_body()) keep_body(exchange);
   Upstream& upstream = *exchange.upstream;
-  if (upstream.settings.retry.failures != RetryConfig::Failures::off) upstream.retries.came(services_.loop.now());
+  if (exchange.retry().failures != RetryConfig::Failures::off) upstream.retries.came(services_.loop.now());
 }
 
 bool Resending::takes_back(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
   if (why == Again::no) return false;
   Upstream& upstream = *exchange.upstream;
   auto& sendings = exchange.sendings;
-  const auto& retry = upstream.settings.retry;
+  const auto& retry = exchange.retry();
   const auto now = services_.loop.now();
   if (now >= sendings.deadline || !exchange.body.from_start()) return false;
   if (answer && answer->incurable()) return false;

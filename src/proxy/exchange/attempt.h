@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of an exchange between take-off and landing as the dispatcher sees it: an HTTP flight, a tunnel or an
-// upgrade. An attempt reports its end once, to the dispatcher, which then destroys it.
+// The part of an exchange between take-off and landing as the dispatcher sees it: an HTTP flight, a tunnel, an upgrade
+// or a permit. An attempt reports its end once, to the dispatcher, which then destroys it.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,8 @@ class Attempt {
   virtual void make_room() {}
   /// The time-outs may have changed.
   virtual void keep_time() = 0;
+  /// The client is gone. True: that is the attempt's proper end, and it is complete.
+  virtual bool ends_with_client() const { return false; }
   /// The exchange ends: what the attempt has seen of an answer, and not told its upstream yet, counts now.
   virtual void conclude() {}
   /// Ends the attempt at once: the sink gets the refusal, or a broken response if the head was already passed on.

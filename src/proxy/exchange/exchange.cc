@@ -49,7 +49,27 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) { upstream->left(ticket, departure, group, now); }
+void Exchange::leaves(std::int64_t now) { upstream->left(ticket, departure, lane(), now); }
+
+void Exchange::take_route() {
+  const auto& routes = upstream->routes();
+  if (!routes || target.tunnel) return;
+  route = {routes->terms_of(head.method, target.path(), head.fields), routes};
+  weight = std::max(weight, route.weight);
+}
+
+bool Exchange::is_in(flow::Booking::Scope scope, flow::LaneKey lanes) const {
+  if (scope == flow::Booking::Scope::upstream) return true;
+  const bool in_route = lanes.route.empty() || route.limits == lanes.route;
+  return in_route && (scope == flow::Booking::Scope::route || group == lanes.group);
+}
+
+const TimeoutConfig& Exchange::timeouts() const {
+  return route.timeouts ? *route.timeouts : upstream->settings.timeouts;
+}
+const RetryConfig& Exchange::retry() const { return route.retry ? *route.retry : upstream->settings.retry; }
+const Obey& Exchange::obey() const { return route.obey ? *route.obey : upstream->settings.obey; }
+Duration Exchange::max_wait() const { return route.max_wait ? *route.max_wait : upstream->settings.queue.max_wait; }
 
 bool Exchange::repeatable() const {
   const auto& method = head.method;

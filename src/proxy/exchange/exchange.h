@@ -19,6 +19,7 @@
 #include "proxy/exchange/response_sink.h"
 #include "proxy/exchange/sendings.h"
 #include "proxy/exchange/taken_departure.h"
+#include "proxy/route/routes.h"
 
 namespace penstock::proxy {
 
@@ -81,6 +82,7 @@ struct Exchange {
   Upstream* upstream = nullptr;
   std::string group;        ///< empty: the upstream has no groups
   std::string group_label;  ///< the group's name as people may see it
+  TakenRoute route;
   Origin origin;
   int weight = 1;  ///< units that it costs in each limit
   flow::Ticket ticket;
@@ -97,13 +99,26 @@ struct Exchange {
   std::unique_ptr<Attempt> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }
+  /// Looks for its route. A tunnel has none: what is asked for in it is not seen. A route's weight is the least.
+  void take_route();
+  /// Those of its route, or of its upstream.
+  const TimeoutConfig& timeouts() const;
+  const RetryConfig& retry() const;
+  const Obey& obey() const;
+  Duration max_wait() const;
+  /// In which limits it counts, and with which requests it waits.
+  flow::LaneKey lane() const { return flow::LaneKey(group, route.holds ? route.limits : std::string_view()); }
+  /// Whether a permit of these lanes may be its own: see LimiterEvents::cut().
+  bool is_in(flow::Booking::Scope scope, flow::LaneKey lanes) const;
   /// The memory in bytes that it holds while pending.
   std::size_t bytes() const;
   /// The kernel has accepted the request's head. If that is later than the booked departure, the limiter is told. Only
   /// the first call after a departure counts.
   void leaves(std::int64_t now);
   /// Whether the exchange is a tunnel, or may become one.
-  bool may_rest() const { return target.tunnel || !head.upgrade.empty(); }
+  bool may_rest() const { return target.tunnel || (!head.upgrade.empty() && !is_permit()); }
+  /// Whether it asks for a permit: its flight is then the client's own work.
+  bool is_permit() const { return target.permit != http::Target::Permit::none; }
   /// Whether anything is in memory only because the request may be sent again.
   bool keeps() const { return body.keeps() || sendings.answer || sendings.holding > 0; }
   /// Whether the request may be sent twice: a safe method, no body, and not sent again before.

@@ -22,9 +22,9 @@ class LateWatch {
 
   /// These limits hold from now on.
   void change(flow::Time now, const std::vector<LimitConfig>& limits);
-  /// A request of `group` takes off. Until it leaves, limits that look back count it as if it left now.
-  void take(TakenDeparture& taken, std::string_view group, const flow::Departure& departure) {
-    taken.take(late_, group, departure);
+  /// A request of `lane` takes off. Until it leaves, limits that look back count it as if it left now.
+  void take(TakenDeparture& taken, flow::LaneKey lane, const flow::Departure& departure) {
+    taken.take(late_, lane, departure);
     if (looks_back_ == 0) return;
     const flow::Time due = late_.due_for_newest(looks_back_, *limiter_);
     if (!timer_.running() || timer_.at() > due) timer_.start(due);

@@ -46,29 +46,30 @@ bool same_size(const http::Quota& quota, const LimitConfig& limit) {
   return window && about(static_cast<double>(quota.limit), window->units, kSizes);
 }
 
-void Learning::observe(const http::ResponseHead& head, const http::Fields& request, std::string_view group,
-                       const flow::Departure& departure) {
+void Learning::observe(const http::ResponseHead& head, const http::Fields& request, const Obey& obey,
+                       flow::LaneKey lane, const flow::Departure& departure) {
   if (!http::has_credentials(request)) return;
-  for (const auto& quota : http::read_quotas(head, services_.loop.wall(), settings_.obey)) {
-    learn(quota, group, departure);
+  for (const auto& quota : http::read_quotas(head, services_.loop.wall(), obey)) {
+    learn(quota, lane, departure);
   }
 }
 
 /// A quota that says no length may be of a shorter window, unless more than half of the limit's own is left.
-void Learning::learn(const http::Quota& quota, std::string_view group, const flow::Departure& departure) {
+void Learning::learn(const http::Quota& quota, flow::LaneKey lane, const flow::Departure& departure) {
   const flow::Time now = services_.loop.now();
   const LimitConfig* higher = nullptr;
   bool known = false;
   for (std::size_t i = 0; i < settings_.limits.size(); ++i) {
     const LimitConfig& limit = settings_.limits[i];
-    if (!same_window(quota, limit) || (limit.per == LimitConfig::Per::group && group.empty())) continue;
+    const bool has_limit = governs(limit, lane.route) && (limit.per != LimitConfig::Per::group || !lane.group.empty());
+    if (!has_limit || !same_window(quota, limit)) continue;
     const auto window = window_of(limit);
     const bool sure = quota.interval || 2 * quota.resets > window->length;
     if (sure && static_cast<double>(quota.limit) < (1 - kSizes) * window->units) higher = &limit;
     if (!same_size(quota, limit)) continue;
     known = true;
     const auto spent = static_cast<std::int64_t>(quota.limit - std::min(quota.remaining, quota.limit));
-    limiter_->learned(now, group, departure, {static_cast<flow::LimitIndex>(i), spent, now + quota.resets.count()});
+    limiter_->learned(now, lane, departure, {static_cast<flow::LimitIndex>(i), spent, now + quota.resets.count()});
   }
   if (higher && !known) tell_lower(quota, *higher);
 }

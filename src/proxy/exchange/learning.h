@@ -32,13 +32,13 @@ class Learning {
 
   /// The answer to a request that took that departure. Without credentials the quota is that of an address, of which
   /// others may have many: nothing is learned.
-  void observe(const http::ResponseHead& head, const http::Fields& request, std::string_view group,
+  void observe(const http::ResponseHead& head, const http::Fields& request, const Obey& obey, flow::LaneKey lane,
                const flow::Departure& departure);
 
  private:
   static constexpr flow::Time kQuiet = 3'600'000'000;
 
-  void learn(const http::Quota& quota, std::string_view group, const flow::Departure& departure);
+  void learn(const http::Quota& quota, flow::LaneKey lane, const flow::Departure& departure);
   void tell_lower(const http::Quota& quota, const LimitConfig& limit);
 
   const Services& services_;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_map.h"
 #include "flow/limiter.h"
 #include "flow/scheduler.h"
 #include "loop/loop.h"
@@ -40,9 +41,10 @@ class LimitView {
   void change_shadow(flow::Time now, std::vector<LimitConfig> shadow);
 
   /// A request of this weight takes off. The rest as of ShadowWatch.
-  WouldWait departed(std::string_view group, int weight, Duration most) {
-    ++departed_.requests, departed_.units += static_cast<std::uint64_t>(weight);
-    return shadow_ ? shadow_->took_off(loop_.now(), group, weight, most) : WouldWait{};
+  WouldWait departed(flow::LaneKey lane, int weight, Duration most) {
+    departed_.add(weight);
+    if (!lane.route.empty()) count_in(lane.route, weight);
+    return shadow_ ? shadow_->took_off(loop_.now(), lane, weight, most) : WouldWait{};
   }
   bool forgettable(flow::Time now) const { return !shadow_ || shadow_->forgettable(now); }
 
@@ -54,13 +56,18 @@ class LimitView {
  private:
   struct Departed {
     std::uint64_t requests = 0, units = 0;
+    void add(int weight) { ++requests, units += static_cast<std::uint64_t>(weight); }
   };
+  void count_in(std::string_view route, int weight);
+  /// By requests that the limit governs, whenever it came.
+  const Departed& departed_in(const LimitConfig& limit) const;
   LimitSnapshot shown(flow::LimitIndex limit, const flow::LimitReading& reading) const;
   std::uint64_t units_in(std::size_t limit) const;
 
   const loop::Loop& loop_;
   Limits configured_;
-  Departed departed_;                    // in all limits
+  Departed departed_;                    // in all limits of the upstream
+  base::TextMap<Departed> of_routes_;    // in those of each route that has some
   std::vector<Departed> not_seen_;       // of each limit: what had departed when it came
   std::unique_ptr<ShadowWatch> shadow_;  // null: there are none
 };

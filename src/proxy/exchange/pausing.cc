@@ -37,10 +37,11 @@ Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) 
     return pass(answer, commands);
   }
   http::RateLimitWord word;
-  if (refuses(status)) limiter_->refused(services_.loop.now(), answer.group, answer.departure);
-  if (settings_.obey != Obey::off) {
-    if (settings_.learn == Learn::on) learning_.observe(answer.head, answer.request, answer.group, answer.departure);
-    word = http::read_rate_limit(answer.head, services_.loop.wall(), settings_.obey, settings_.pause_on);
+  if (refuses(status)) limiter_->refused(services_.loop.now(), answer.lane(), answer.departure);
+  if (answer.obey != Obey::off) {
+    if (settings_.learn == Learn::on)
+      learning_.observe(answer.head, answer.request, answer.obey, answer.lane(), answer.departure);
+    word = http::read_rate_limit(answer.head, services_.loop.wall(), answer.obey, settings_.pause_on);
     answer.said.unreadable += static_cast<int>(word.unreadable);
   }
   if (word.refused || refuses(status)) answer.said.refusals.push_back(static_cast<std::uint16_t>(status));

@@ -46,10 +46,14 @@ class Pausing {
     const http::ResponseHead& head;
     const http::Fields& request;
     const std::string& group;
+    std::string_view route;  ///< whose limits it counted in
+    const Obey& obey;        ///< what counts of the answer
     flow::Ticket ticket;
     const flow::Departure& departure;
     flow::Time took_off;
     SaidOfLimits& said;  ///< by all answers to the request; what this one says is added
+
+    flow::LaneKey lane() const { return flow::LaneKey(group, route); }
   };
   enum class Found { nothing, something, paused_scope };
   /// `paused_scope`: waiting requests with the paused credentials are to be moved to their lane, see lane_of().

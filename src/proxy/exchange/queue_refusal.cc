@@ -57,7 +57,7 @@ http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait) {
 }
 
 /// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.
-std::optional<http::Refusal> judge_weight(const Upstream& upstream, int weight) {
+std::optional<http::Refusal> judge_weight(const Upstream& upstream, const RouteTerms& route, int weight) {
   const auto& settings = upstream.settings;
   const auto refusal = [&](const std::string& why) {
     return http::Refusal{
@@ -66,10 +66,11 @@ std::optional<http::Refusal> judge_weight(const Upstream& upstream, int weight) 
   };
   if (weight == 1) return std::nullopt;
   if (weight > settings.max_weight) return refusal("maxWeight is " + std::to_string(settings.max_weight));
-  const double patience = std::chrono::duration<double>(settings.queue.max_wait).count();
+  const Duration max_wait = route.max_wait ? *route.max_wait : settings.queue.max_wait;
+  const double patience = std::chrono::duration<double>(max_wait).count();
   for (const auto& limit : settings.limits) {
     const auto* pacer = std::get_if<PacerConfig>(&limit.kind);
-    if (!pacer || weight <= pacer->max_burst + pacer->qps * patience) continue;
+    if (!pacer || !governs(limit, route.limits) || weight <= pacer->max_burst + pacer->qps * patience) continue;
     return refusal("the limit " + std::string(penstock::limit_name(limit)) +
                    " would let nobody else leave within queue.maxWait");
   }

@@ -14,8 +14,8 @@ namespace penstock::proxy {
 http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now);
 /// For a request that may not wait for lack of memory; `wait` is the time until there may be some.
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait);
-/// The refusal if a request may not cost `weight` units; nullopt: it may.
-std::optional<http::Refusal> judge_weight(const Upstream& upstream, int weight);
+/// The refusal if a request with these terms may not cost `weight` units; nullopt: it may.
+std::optional<http::Refusal> judge_weight(const Upstream& upstream, const RouteTerms& route, int weight);
 http::Refusal refusal_of_draining();
 
 }  // namespace penstock::proxy

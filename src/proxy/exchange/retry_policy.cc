@@ -18,15 +18,23 @@ bool is_covered(RetryConfig::Failures failures, const http::RequestHead& head) {
   return method == "PUT" || method == "DELETE" || head.fields.find("idempotency-key");
 }
 
+const RetryConfig& retry_of(const UpstreamSettings& settings, const SentRequest& sent) {
+  return sent.retry ? *sent.retry : settings.retry;
+}
+const Obey& obey_of(const UpstreamSettings& settings, const SentRequest& sent) {
+  return sent.obey ? *sent.obey : settings.obey;
+}
+
 /// A 403 may as well forbid the request, unless it names a wait, or the file its status.
-bool was_not_carried_out(const UpstreamSettings& settings, int status, const http::RateLimitWord& word) {
-  if (!word.refused || settings.obey == Obey::off) return false;
+bool was_not_carried_out(const UpstreamSettings& settings, const SentRequest& sent, int status,
+                         const http::RateLimitWord& word) {
+  if (!word.refused || obey_of(settings, sent) == Obey::off) return false;
   if (status != 403 || word.names_wait) return true;
   return !std::ranges::equal(settings.pause_on, kRefusals) && http::may_refuse(status, settings.pause_on);
 }
 
 bool may_go_again(const UpstreamSettings& settings, const SentRequest& sent) {
-  return sent.has_its_body && sent.attempts < settings.retry.attempts && sent.now < sent.deadline;
+  return sent.has_its_body && sent.attempts < retry_of(settings, sent).attempts && sent.now < sent.deadline;
 }
 
 }  // namespace
@@ -35,17 +43,18 @@ bool may_go_again(const UpstreamSettings& settings, const SentRequest& sent) {
 Again judge_answer(const UpstreamSettings& settings, const SentRequest& sent, const http::ResponseHead& head,
                    std::int64_t wall) {
   if (!may_be_for_again(head.status) || !may_go_again(settings, sent)) return Again::no;
-  const auto word = http::read_rate_limit(head, wall, settings.obey, settings.pause_on);
+  const auto word = http::read_rate_limit(head, wall, obey_of(settings, sent), settings.pause_on);
   const auto pause = std::min(word.pause.value_or(Duration{0}), settings.max_pause);
   if (sent.now + pause.count() > sent.deadline) return Again::no;
   if (head.status == 429 || head.status == 403) {
-    return settings.retry.refusals && was_not_carried_out(settings, head.status, word) ? Again::refused : Again::no;
+    const bool again = retry_of(settings, sent).refusals && was_not_carried_out(settings, sent, head.status, word);
+    return again ? Again::refused : Again::no;
   }
-  return is_covered(settings.retry.failures, sent.head) ? Again::failed : Again::no;
+  return is_covered(retry_of(settings, sent).failures, sent.head) ? Again::failed : Again::no;
 }
 
 Again judge_break(const UpstreamSettings& settings, const SentRequest& sent) {
-  const bool again = may_go_again(settings, sent) && is_covered(settings.retry.failures, sent.head);
+  const bool again = may_go_again(settings, sent) && is_covered(retry_of(settings, sent).failures, sent.head);
   return again ? Again::failed : Again::no;
 }
 

@@ -26,6 +26,8 @@ struct SentRequest {
   bool has_its_body = true;  ///< from the first byte on
   std::int64_t now = 0;      ///< in microseconds, as the deadline
   std::int64_t deadline = 0;
+  const RetryConfig* retry = nullptr;  ///< of its route; null: as the settings have it
+  const Obey* obey = nullptr;          ///< likewise
 };
 
 /// Whether an answer with this status can be a reason.

@@ -27,10 +27,12 @@ void ShadowWatch::change(flow::Time now, std::vector<LimitConfig> limits) {
   limits_.change(now, configured_);
 }
 
-WouldWait ShadowWatch::took_off(flow::Time now, std::string_view group, int weight, Duration most) {
-  if (!limits_.has_room_for(group)) group = kOtherGroups;
-  const auto held = limits_.took_off(now, group, weight, most.count());
-  for (Count& count : counts_) count.units += static_cast<std::uint64_t>(weight);
+WouldWait ShadowWatch::took_off(flow::Time now, flow::LaneKey lane, int weight, Duration most) {
+  if (!limits_.has_room_for(lane.group)) lane.group = kOtherGroups;
+  const auto held = limits_.took_off(now, lane, weight, most.count());
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (governs(configured_[i], lane.route)) counts_[i].units += static_cast<std::uint64_t>(weight);
+  }
   if (held.by == flow::kNoLimit) return {};
   const auto by = static_cast<std::size_t>(held.by);
   ++counts_[by].would_wait;

@@ -19,15 +19,15 @@ class TakenDeparture {
   TakenDeparture(const TakenDeparture&) = delete;
   TakenDeparture& operator=(const TakenDeparture&) = delete;
 
-  /// From now on `late` watches whether the bytes leave. `group` must outlive this.
-  void take(flow::LateDepartures& late, std::string_view group, const flow::Departure& departure) {
+  /// From now on `late` watches whether the bytes leave. `lane` must outlive this.
+  void take(flow::LateDepartures& late, flow::LaneKey lane, const flow::Departure& departure) {
     departure_ = departure;
-    leaving_.emplace(late, group, departure_);
+    leaving_.emplace(late, lane, departure_);
   }
   /// The bytes have left. If that is later than booked, the limiter is told. Only the first call after take() counts.
-  void left(flow::Time now, flow::Limiter& limiter, std::string_view group) {
+  void left(flow::Time now, flow::Limiter& limiter, flow::LaneKey lane) {
     if (!leaving_) return;
-    if (now > departure_.at + flow::kOnTime) departure_ = limiter.report_late(group, departure_, now);
+    if (now > departure_.at + flow::kOnTime) departure_ = limiter.report_late(lane, departure_, now);
     leaving_->left(now);
     leaving_.reset();
   }

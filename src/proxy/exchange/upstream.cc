@@ -16,6 +16,14 @@ UpstreamSettings with_limits(UpstreamSettings settings, std::vector<LimitConfig>
   settings.limits = std::move(limits);
   return settings;
 }
+
+/// A route may let its requests wait longer: each arrival says how long it may.
+flow::Settings scheduler_settings(const UpstreamSettings& settings) {
+  return {.max_concurrent = settings.max_concurrent,
+          .max_pending = settings.queue.max_pending,
+          .max_wait = longest_wait(settings).count(),
+          .max_tunnels = static_cast<std::size_t>(std::max(tunnels_of(settings), 1))};
+}
 }  // namespace
 
 Upstream::Upstream(const Services& services, std::string its_name, std::size_t its_entry,
@@ -27,20 +35,14 @@ Upstream::Upstream(const Services& services, std::string its_name, std::size_t i
       reach(services.loop, name, settings.breaker, scheduler_),
       services_(services),
       events_(events),
+      routes_(routes_of(its_settings)),
       limits_(services.loop, settings.limits, limits_in_shadow(its_settings.limits)),
       limiter_(services.make_limiter({name, settings, limits_.configured()}, *this, nullptr)),
-      scheduler_(scheduler_settings(), *limiter_),
+      scheduler_(scheduler_settings(settings), *limiter_),
       pausing_(services, name, settings, scheduler_, limiter_),
       late_(services.loop, limiter_, settings.limits),
       wake_(services.loop, [this] { apply([this](flow::Time now) { scheduler_.advance(now, commands_); }); }) {
-  group();
-}
-
-flow::Settings Upstream::scheduler_settings() const {
-  return {.max_concurrent = settings.max_concurrent,
-          .max_pending = settings.queue.max_pending,
-          .max_wait = settings.queue.max_wait.count(),
-          .max_tunnels = static_cast<std::size_t>(std::max(tunnels_of(settings), 1))};
+  groups_.change(services_, name, settings);
 }
 
 // What the scheduler decides.
@@ -108,12 +110,12 @@ void Upstream::mark_spare(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.mark_spare(now, ticket, commands_); });
 }
 
-void Upstream::answer(std::string_view group, const flow::Booking& booking) {
-  apply([&](flow::Time now) { scheduler_.answer(now, group, booking, commands_); });
+void Upstream::answer(flow::LaneKey lane, const flow::Booking& booking) {
+  apply([&](flow::Time now) { scheduler_.answer(now, lane, booking, commands_); });
 }
 
-void Upstream::retry(flow::Booking::Scope scope, std::string_view group) {
-  apply([&](flow::Time now) { scheduler_.retry(now, scope, group, commands_); });
+void Upstream::retry(flow::Booking::Scope scope, flow::LaneKey lane) {
+  apply([&](flow::Time now) { scheduler_.retry(now, scope, lane, commands_); });
 }
 
 void Upstream::heard(const flow::PauseNews& news) {
@@ -128,8 +130,8 @@ bool Upstream::end_pauses() {
   return some;
 }
 
-void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
-  events_.on_permits_lost(*this, scope, group, count);
+void Upstream::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) {
+  events_.on_permits_lost(*this, scope, lane, count);
 }
 
 // What is shown.
@@ -158,10 +160,8 @@ UpstreamSnapshot Upstream::snapshot(bool with_groups) const {
                          .tunnels_only = totals.tunnels > 0 && totals.tunnels == totals.dispatched,
                          .totals = totals,
                          .handshakes = handshakes};
-  if (grouping_ && with_groups) shown.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
-  if (shown.pause && grouping_ && !shown.pause->group.empty())
-    shown.pause->group = grouping_->label(shown.pause->group);
-  for (GroupSnapshot& group : shown.groups) group.name = grouping_->label(group.name);  // which people may see
+  if (grouping() && with_groups) shown.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
+  groups_.label(shown);
   return shown;
 }
 
@@ -182,32 +182,10 @@ flow::Time Upstream::lateness(flow::LimitIndex limit, flow::Time now) const {
   return looks_back ? late_.to_expect(now) : 0;
 }
 
-void Upstream::group() {
-  grouping_.reset();
-  if (!settings.group) return;
-  const auto* const redis = redis_of(services_.config, settings);
-  const bool by_secret = redis && !redis->secret.empty();  // which hides them well enough
-  grouping_.emplace(*settings.group, group_hash(services_, name, settings), by_secret ? nullptr : services_.labels,
-                    settings.redact);
-}
-
-std::string Upstream::group_of(const http::Target& target, const http::Fields& fields) {
-  std::string room;
-  const std::string_view its_name = grouping_->name(target, fields, room);
-  if (limiter_->has_room_for(its_name)) return std::string(its_name);
-  if (!std::exchange(others_told_, true)) {
-    services_.notices({.level = LogLevel::warn,
-                       .text = name + " has " + std::to_string(flow::kMostGroups) +
-                               " groups to remember: until some can be forgotten, all others share one queue and its "
-                               "limits, " +
-                               std::string(kOtherGroups)});
-  }
-  return std::string(kOtherGroups);
-}
-
 void Upstream::change(flow::Time now, const UpstreamSettings& its_settings, bool is_gone) {
   if (!is_gone) {
     connections = services_.connections.of(its_settings.tls);
+    routes_ = routes_of(its_settings);
     limits_.change_shadow(now, limits_in_shadow(its_settings.limits));
   }
   auto new_settings = with_limits(its_settings, limits_that_hold(its_settings.limits));
@@ -215,9 +193,9 @@ void Upstream::change(flow::Time now, const UpstreamSettings& its_settings, bool
   const bool fits = !services_.fits_limiter || services_.fits_limiter(*limiter_, of);
   if (fits && new_settings == settings) return;
   const auto before = std::exchange(settings, std::move(new_settings));
-  group();
+  groups_.change(services_, name, settings);
   change_limiter(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits), fits);
-  scheduler_.change(now, scheduler_settings(), last_change_.moved, commands_);
+  scheduler_.change(now, scheduler_settings(settings), last_change_.moved, commands_);
   late_.change(now, settings.limits);
   pausing_.change(now, before, commands_);
 }

@@ -27,7 +27,8 @@
 #include "proxy/exchange/retry_budget.h"
 #include "proxy/exchange/services.h"
 #include "proxy/exchange/taken_departure.h"
-#include "proxy/route/grouping.h"
+#include "proxy/exchange/upstream_groups.h"
+#include "proxy/route/routes.h"
 
 namespace penstock::proxy {
 
@@ -46,8 +47,8 @@ class UpstreamEvents {
   virtual void on_close(flow::RequestId id) = 0;
   /// A pause of requests with the same credentials has begun: requests that wait at no gate are to be sorted.
   virtual void on_paused(Upstream& upstream) = 0;
-  /// So many attempts, of the upstream or of that group, hold permits that are lost, and must be ended.
-  virtual void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
+  /// So many attempts, of the lanes that LimiterEvents::cut() means, hold permits that are lost, and must be ended.
+  virtual void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, flow::LaneKey lane,
                                std::size_t count) = 0;
 
  protected:
@@ -78,15 +79,17 @@ class Upstream final : public flow::LimiterEvents {
   /// The client of this tunnel will ask nothing more.
   void mark_spare(flow::Ticket ticket);
 
-  /// A request of `group` takes off with this departure. Returns for how long limits in shadow mode would have held it.
-  WouldWait take(TakenDeparture& taken, std::string_view group, const flow::Departure& departure) {
-    late_.take(taken, group, departure);
-    return limits_.departed(group, departure.weight, settings.queue.max_wait);
+  /// A request of `lane` takes off with this departure, and counts in the limits of that route, if any. Returns for how
+  /// long limits in shadow mode would have held it, which may wait so long at most.
+  WouldWait take(TakenDeparture& taken, flow::LaneKey lane, std::string_view route, const flow::Departure& departure,
+                 Duration max_wait) {
+    late_.take(taken, lane, departure);
+    return limits_.departed(flow::LaneKey(lane.group, route), departure.weight, max_wait);
   }
   /// Its bytes have left.
-  void left(flow::Ticket ticket, TakenDeparture& taken, std::string_view group, flow::Time now) {
+  void left(flow::Ticket ticket, TakenDeparture& taken, flow::LaneKey lane, flow::Time now) {
     reach.connected();
-    taken.left(now, *limiter_, group);
+    taken.left(now, *limiter_, lane);
     if (scheduler_.gates().any()) scheduler_.left(now, ticket);
   }
   /// The final head of the answer to a request in flight has come. Also called from inside libcurl: what this decides
@@ -113,8 +116,12 @@ class Upstream final : public flow::LimiterEvents {
 
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.
-  std::string group_of(const http::Target& target, const http::Fields& fields);
-  const std::optional<Grouping>& grouping() const { return grouping_; }
+  std::string group_of(const http::Target& target, const http::Fields& fields) {
+    return groups_.of(target, fields, *limiter_, services_, name);
+  }
+  const std::optional<Grouping>& grouping() const { return groups_.grouping(); }
+  /// Null: it has none. A change of the settings makes new ones.
+  const std::shared_ptr<const Routes>& routes() const { return routes_; }
 
   const flow::Scheduler& scheduler() const { return scheduler_; }
   /// No exchange is left, and nothing is to be carried out.
@@ -132,10 +139,10 @@ class Upstream final : public flow::LimiterEvents {
   flow::Time lateness(flow::LimitIndex limit, flow::Time now) const;
 
   // For the limiter.
-  void answer(std::string_view group, const flow::Booking& booking) override;
-  void retry(flow::Booking::Scope scope, std::string_view group) override;
+  void answer(flow::LaneKey lane, const flow::Booking& booking) override;
+  void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
-  void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
+  void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
 
   const std::string name;           ///< the entry's name, or host:port
   const std::size_t entry;          ///< as in Event
@@ -152,13 +159,12 @@ class Upstream final : public flow::LimiterEvents {
   template <typename Call>
   void apply(Call call);
   void carry_out();
-  void group();
-  flow::Settings scheduler_settings() const;
   void change_limiter(flow::Time now, LimitView::Limits its_limits, bool fits);
 
   const Services& services_;
   UpstreamEvents& events_;
-  std::optional<Grouping> grouping_;
+  UpstreamGroups groups_;
+  std::shared_ptr<const Routes> routes_;
   LimitView limits_;  // has the settings' limits; the limiter refers to this copy
   std::unique_ptr<flow::Limiter> limiter_;
   flow::Scheduler scheduler_;
@@ -172,7 +178,6 @@ class Upstream final : public flow::LimiterEvents {
     bool other_limiter = false;           // it replaced the limiter
   };
   LastChange last_change_;
-  bool others_told_ = false;
   loop::Timer wake_;
 };
 

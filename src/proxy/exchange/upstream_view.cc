@@ -48,6 +48,7 @@ LimitSnapshot limit_snapshot(const LimitConfig& limit, const flow::LimitReading&
   return {.name = std::string(limit_name(limit)),
           .kind = std::string(limit_key(limit.kind)),
           .allows = std::visit(Allows{}, limit.kind),
+          .route = limit.route,
           .mode = limit.mode,
           .shared = reading.shared,
           .known = reading.known,

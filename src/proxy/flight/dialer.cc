@@ -67,7 +67,7 @@ void Dialer::judge_addresses(const loop::Addresses& addresses) {
   const auto none = judge(services_, exchange_.target, addresses,
                           [this](const std::string& address) { addresses_.push_back(address); });
   if (none) return fail(*none);
-  const auto patience = exchange_.upstream->settings.timeouts.connect.count();
+  const auto patience = exchange_.timeouts().connect.count();
   if (patience > 0) connect_by_ = services_.loop.now() + patience;
   dial();
 }

@@ -44,7 +44,9 @@ SentRequest sent_request(const Exchange& exchange, std::int64_t now) {
           .attempts = exchange.sendings.attempts,
           .has_its_body = exchange.body.from_start(),
           .now = now,
-          .deadline = exchange.sendings.deadline};
+          .deadline = exchange.sendings.deadline,
+          .retry = exchange.route.retry,
+          .obey = exchange.route.obey};
 }
 
 std::string in_brackets(const std::string& address) {
@@ -108,7 +110,7 @@ void HttpFlight::send() {
   order.length = head.content_length;
   order.expect_continue = head.expect_continue;
   order.fresh_connection = exchange_.sendings.stale;
-  order.connect_timeout = exchange_.upstream->settings.timeouts.connect;
+  order.connect_timeout = exchange_.timeouts().connect;
   const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
   order.lines.reserve(fields.bytes(), fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) order.lines.add(fields[i].name, fields[i].value);
@@ -329,7 +331,7 @@ void HttpFlight::keep_time() {
 }
 
 std::int64_t HttpFlight::deadline() const {
-  const auto& timeouts = exchange_.upstream->settings.timeouts;
+  const auto& timeouts = exchange_.timeouts();
   std::int64_t next = std::min({idle_deadline(), total_deadline(exchange_), answer_.patient_until()});
   if (go_ahead_at_ != 0) next = std::min(next, go_ahead_at_);
   if (sent_ != 0 && !answered() && timeouts.first_byte.count() > 0)
@@ -339,14 +341,14 @@ std::int64_t HttpFlight::deadline() const {
 
 std::int64_t HttpFlight::idle_deadline() const {
   const bool uploading = connected_ && sent_ == 0 && go_ahead_at_ == 0;
-  const auto idle = exchange_.upstream->settings.timeouts.idle.count();
+  const auto idle = exchange_.timeouts().idle.count();
   return (uploading || answered()) && idle > 0 ? moved_ + idle : kNever;
 }
 
 bool HttpFlight::client_stalls() const { return answered() ? answer_.waits_for_client() : exchange_.body.size() == 0; }
 
 void HttpFlight::on_time() {
-  const auto& timeouts = exchange_.upstream->settings.timeouts;
+  const auto& timeouts = exchange_.timeouts();
   const std::int64_t now = services_.loop.now();
   if (now >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
   if (go_ahead_at_ != 0 && now >= go_ahead_at_) {

@@ -189,7 +189,7 @@ void Relay::keep_time() {
 }
 
 std::int64_t Relay::end_deadline() const {
-  const auto idle = exchange_.upstream->settings.timeouts.tunnel_idle.count();
+  const auto idle = exchange_.timeouts().tunnel_idle.count();
   const auto total = total_deadline(exchange_);
   if (upstream_.has_ended) return std::min(total, moved_ + kPatienceAfterUpstream);
   if (state_ == State::wants_slot) return total;  // the client's bytes are held back here, so nothing can move
@@ -198,7 +198,7 @@ std::int64_t Relay::end_deadline() const {
 }
 
 std::int64_t Relay::rest_deadline() const {
-  const auto rest = exchange_.upstream->settings.timeouts.tunnel_rest.count();
+  const auto rest = exchange_.timeouts().tunnel_rest.count();
   const bool may_rest = state_ == State::busy && !upstream_.has_ended && rest > 0;
   if (may_rest && awaits_ && client_.has_ended) return moved_ + kSlotAfterClient;
   return may_rest && !awaits_ ? moved_ + rest : kNever;
@@ -224,7 +224,7 @@ void Relay::on_time() {
     moved_ = now;
     return keep_time();
   }
-  const std::int64_t idle = exchange_.upstream->settings.timeouts.tunnel_idle.count();
+  const std::int64_t idle = exchange_.timeouts().tunnel_idle.count();
   if (upstream_.has_ended && (idle == 0 || now < moved_ + idle)) {
     return timer_.start(now + kPatienceAfterUpstream);  // the upstream has not yet read all that the client sent
   }
@@ -235,7 +235,7 @@ void Relay::on_time() {
 void Relay::rest() {
   const std::int64_t now = services_.loop.now();
   if (client_.stream->queued() > 0 || upstream_.stream->queued() > 0) {  // bytes are still queued
-    return timer_.start(std::min(end_deadline(), now + exchange_.upstream->settings.timeouts.tunnel_rest.count()));
+    return timer_.start(std::min(end_deadline(), now + exchange_.timeouts().tunnel_rest.count()));
   }
   state_ = State::resting;
   rested_ = now;
@@ -250,7 +250,7 @@ void Relay::park() {
 
 /// Ends a tunnel that has been idle for too long. It ends well if no answer was awaited.
 void Relay::stop_idling(std::int64_t now) {
-  const auto tunnel_idle = exchange_.upstream->settings.timeouts.tunnel_idle;
+  const auto tunnel_idle = exchange_.timeouts().tunnel_idle;
   const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();
   const bool well = untaken_ == 0 && (client_.has_ended || !awaits_);
   cut();

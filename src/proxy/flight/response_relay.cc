@@ -60,8 +60,7 @@ void ResponseRelay::pass_head(Again why) {
 }
 
 bool ResponseRelay::may_name_what_no_waiting_cures() const {
-  const auto& settings = exchange_.upstream->settings;
-  return !settings.retry.except.empty() && http::may_refuse(head().status, settings.pause_on) &&
+  return !exchange_.retry().except.empty() && http::may_refuse(head().status, exchange_.upstream->settings.pause_on) &&
          head().has_body(exchange_.head.method) && http::may_name_error(head().fields);
 }
 
@@ -115,6 +114,8 @@ void ResponseRelay::tell(Pausing::Known known) {
                      .head = head(),
                      .request = exchange_.head.fields,
                      .group = exchange_.group,
+                     .route = exchange_.lane().route,
+                     .obey = exchange_.obey(),
                      .ticket = exchange_.ticket,
                      .departure = exchange_.departure.taken(),
                      .took_off = exchange_.took_off,
@@ -125,7 +126,7 @@ std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
   auto whole = result();
   whole.bytes_out = bytes_out;
   held_->end(http::response_trailers(reader_.trailers(), exchange_.target), whole);
-  const bool incurable = http::names_error(head().fields, held_->body(), exchange_.upstream->settings.retry.except);
+  const bool incurable = http::names_error(head().fields, held_->body(), exchange_.retry().except);
   if (incurable) held_->mark_incurable();
   settle(incurable);
   return held_;
@@ -158,7 +159,7 @@ http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder,
 
 void ResponseRelay::end() {
   if (held_) pass_held();
-  if (passed_) settle(http::names_error(head().fields, *passed_, exchange_.upstream->settings.retry.except));
+  if (passed_) settle(http::names_error(head().fields, *passed_, exchange_.retry().except));
   exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
 }
 

@@ -159,7 +159,7 @@ void Upgrade::keep_own_time() {
 }
 
 std::int64_t Upgrade::deadline() const {
-  const auto& timeouts = exchange_.upstream->settings.timeouts;
+  const auto& timeouts = exchange_.timeouts();
   const bool moves = answered() || answer_.waits_for_client();
   const auto patience = (moves ? timeouts.idle : timeouts.first_byte).count();
   const auto since = moves ? moved_ : sent_;
@@ -173,11 +173,11 @@ void Upgrade::on_time() {
   if (now >= answer_.patient_until()) return answer_.lose_patience(), keep_own_time();
   if (answered() || answer_.waits_for_client()) return client_or_upstream_is_idle();
   fail(http::Reason::response_timeout,
-       "no answer within " + seconds(exchange_.upstream->settings.timeouts.first_byte) + " (timeouts.firstByte)");
+       "no answer within " + seconds(exchange_.timeouts().first_byte) + " (timeouts.firstByte)");
 }
 
 void Upgrade::client_or_upstream_is_idle() {
-  const std::string silence = "no byte for " + seconds(exchange_.upstream->settings.timeouts.idle) + " (timeouts.idle)";
+  const std::string silence = "no byte for " + seconds(exchange_.timeouts().idle) + " (timeouts.idle)";
   if (!answer_.waits_for_client()) return fail(http::Reason::read_timeout, "the upstream moved " + silence);
   if (!answer_.client_reads_on()) return events_.stalled(exchange_, "the client moved " + silence, result());
   moved_ = services_.loop.now();

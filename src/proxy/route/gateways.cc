@@ -13,7 +13,7 @@ std::string_view gateway_name(const Gateway& gateway) { return gateway.upstream-
 
 Gateways::Gateways(const Config& config) {
   for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
-    if (config.upstreams[i].base_url) gateways_.push_back({&config.upstreams[i], i + 1});
+    if (config.upstreams[i].base_url || config.upstreams[i].permits) gateways_.push_back({&config.upstreams[i], i + 1});
   }
   std::ranges::sort(gateways_, {}, gateway_name);
 }
@@ -24,9 +24,9 @@ const Gateway* Gateways::find(std::string_view name) const {
 }
 
 http::Refusal Gateways::unknown() const {
-  http::Refusal refusal{.why = http::Reason::gateway_unknown, .details = "no upstream has a baseUrl"};
+  http::Refusal refusal{.why = http::Reason::gateway_unknown, .details = "no upstream has a baseUrl or permits"};
   if (empty()) return refusal;
-  refusal.details = "no upstream of this name has a baseUrl; those that have one:";
+  refusal.details = "no upstream of this name has a baseUrl or permits; those that have one:";
   for (const auto& gateway : gateways_) refusal.details.append(" /@").append(gateway_name(gateway));
   return refusal;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gateways: upstreams with a base URL, which clients address by name as `/@NAME/…`. Pure. For admission and URL
-// traces.
+// The gateways: upstreams with a base URL, which clients address by name as `/@NAME/…`, and those of permits, which
+// they ask for by `/@NAME`. Pure. For admission and URL traces.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Gateways {
   explicit Gateways(const Config& config);
 
   bool empty() const { return gateways_.empty(); }
-  /// Null: no upstream of this name has a base URL.
+  /// Null: no upstream of this name has a base URL or permits.
   const Gateway* find(std::string_view name) const;
   /// The refusal in that case; lists the names that exist.
   http::Refusal unknown() const;

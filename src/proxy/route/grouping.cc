@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See grouping.h. A pattern is cut into segments once; each path is then matched segment by segment.
+// See grouping.h.
 #include "proxy/route/grouping.h"
-
-#include <algorithm>
 
 #include "http/redaction.h"
 
@@ -10,45 +8,18 @@ namespace penstock::proxy {
 
 namespace {
 
-// Cuts "/first/rest" into "first" (returned) and "/rest" (left in `path`).
-std::string_view cut_segment(std::string_view& path) {
-  path.remove_prefix(1);
-  const auto segment = path.substr(0, path.find('/'));
-  path.remove_prefix(segment.size());
-  return segment;
-}
-
 std::string_view text_of(const flow::GroupHash::Digits& digits) { return {digits.data(), digits.size()}; }
 
 }  // namespace
-
-Grouping::Segment::Segment(std::string_view text) {
-  const auto open = text.find_first_of("*{");
-  before = text.substr(0, open);
-  if (open == std::string_view::npos) return;
-  part = text[open] == '*' ? Part::any : Part::named;
-  after = text.substr(part == Part::any ? open + 1 : text.find('}') + 1);
-}
-
-std::optional<std::string_view> Grouping::Segment::fit(std::string_view text) const {
-  if (part == Part::none) return text == before ? std::optional(std::string_view()) : std::nullopt;
-  const auto fixed = before.size() + after.size();
-  if (text.size() <= fixed || !text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
-  return text.substr(before.size(), text.size() - fixed);
-}
 
 Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels,
                    std::span<const std::string> secret)
     : by_(rule.by),
       header_(rule.by == GroupRule::By::header ? rule.pattern : ""),
+      pattern_(rule.by == GroupRule::By::path ? std::string_view(rule.pattern) : std::string_view()),
       hash_(hash),
       labels_(labels),
-      secret_(secret) {
-  std::string_view rest = by_ == GroupRule::By::path ? rule.pattern : std::string_view();
-  while (!rest.empty()) segments_.emplace_back(cut_segment(rest));
-  named_ = std::count_if(segments_.begin(), segments_.end(),
-                         [](const Segment& segment) { return segment.part == Segment::Part::named; });
-}
+      secret_(secret) {}
 
 std::string_view Grouping::name(const http::Target& target, const http::Fields& fields, std::string& room) const {
   room.clear();
@@ -63,15 +34,13 @@ std::string_view Grouping::name(const http::Target& target, const http::Fields& 
 
 std::string_view Grouping::by_path(std::string_view path, std::string& room) const {
   std::string_view only;
-  for (const auto& segment : segments_) {
-    if (!path.starts_with('/')) return {};
-    const auto part = segment.fit(cut_segment(path));
-    if (!part) return {};
-    if (segment.part != Segment::Part::named) continue;
-    only = *part;
-    if (named_ > 1) room.append(room.empty() ? "" : "/").append(*part);
-  }
-  return named_ > 1 ? room : only;
+  const bool several = pattern_.named() > 1;
+  const bool fits = pattern_.visit(path, [&](std::string_view part) {
+    only = part;
+    if (several) room.append(room.empty() ? "" : "/").append(part);
+  });
+  if (!fits) return {};
+  return several ? std::string_view(room) : only;
 }
 
 /// A name of which some is hidden differs from that of the path as it is shown.

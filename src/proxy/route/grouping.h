@@ -3,12 +3,11 @@
 // `per: group`. Knows only one upstream's grouping rule, not the limits. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/path_pattern.h"
 #include "flow/group_hash.h"
 #include "http/fields.h"
 #include "http/target.h"
@@ -44,25 +43,13 @@ class Grouping {
   const flow::GroupHash& hash() const { return hash_; }
 
  private:
-  // `before*after`, `before{name}after`, or just `before`.
-  struct Segment {
-    enum class Part { none, any, named };
-    explicit Segment(std::string_view text);
-    /// The text that the open part matches, at least one character; empty if the segment has none; nullopt: no match.
-    std::optional<std::string_view> fit(std::string_view text) const;
-
-    std::string before, after;
-    Part part = Part::none;
-  };
-
   std::string_view by_path(std::string_view path, std::string& room) const;
   std::string_view by_secret_path(std::string_view path, std::string& room) const;
   std::string_view shortened(std::string_view name, std::string& room) const;
 
   const GroupRule::By by_;
   const std::string header_;
-  std::vector<Segment> segments_;
-  std::size_t named_ = 0;  // segments with a {name}
+  const base::PathPattern pattern_;
   const flow::GroupHash hash_;
   const base::SipKey* const labels_;
   const std::span<const std::string> secret_;

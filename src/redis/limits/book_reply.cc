@@ -100,7 +100,7 @@ bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
   into.now = elements.next().integer();
   into.alive = static_cast<int>(std::clamp<std::int64_t>(elements.next().integer(), -kMostAlive, kMostAlive));
   const bool stop_known = read_stop(elements.next().text(), into.stop);
-  into.scope = elements.next().text() == "g" ? Scope::group : Scope::upstream;
+  into.scope = elements.next().text() == "n" ? Scope::group : Scope::upstream;
   into.limit = elements.next().integer();
   into.ask_again = elements.next().integer();
   into.not_before = elements.next().integer();

@@ -10,6 +10,10 @@
 
 namespace penstock::redis {
 
+namespace {
+bool is_narrow(const LimitConfig& limit) { return flow::scope_of(limit) != flow::Booking::Scope::upstream; }
+}  // namespace
+
 CounterResets::CounterResets(UpstreamCalls& calls, const Quarantine& quarantine, const WaitList& wait_list,
                              const std::vector<LimitConfig>& limits)
     : calls_(calls),
@@ -24,25 +28,25 @@ void CounterResets::find_counters() {
   counters_.clear();
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     if (!limits_[i].shared || !std::holds_alternative<CounterConfig>(limits_[i].kind)) continue;
-    counters_.push_back({static_cast<flow::LimitIndex>(i), limits_[i].per == LimitConfig::Per::group});
+    counters_.push_back({static_cast<flow::LimitIndex>(i), is_narrow(limits_[i])});
   }
 }
 
-void CounterResets::answered(flow::Time now, std::string_view group, const flow::Booking& booking) {
+void CounterResets::answered(flow::Time now, flow::LaneKey lane, const flow::Booking& booking) {
   for (const Counter& counter : counters_) {
-    if (counter.of_group) {
+    if (counter.narrow) {
       const bool waits = booking.stop == flow::Booking::Stop::turn && booking.limited_by == counter.limit;
-      if (waits) want(counter.limit, group, std::max(now, booking.not_before - kEdge));
-    } else if (!wanted_.contains({counter.limit, std::string()})) {
+      if (waits) want(counter.limit, calls_.args().narrowed(lane), std::max(now, booking.not_before - kEdge));
+    } else if (!wanted_.contains({counter.limit, flow::LaneName()})) {
       want(counter.limit, {}, now);
     }
   }
 }
 
-/// Asks for a reset at `at`; the earlier of two requests counts. `group` is the group's name, empty for the upstream's
-/// own counter.
-void CounterResets::want(flow::LimitIndex counter, std::string_view group, flow::Time at) {
-  const auto [known, is_new] = wanted_.try_emplace({counter, std::string(group)}, at);
+/// Asks for a reset at `at`; the earlier of two requests counts. `lane` is one that waits for it, empty for the
+/// upstream's own counter.
+void CounterResets::want(flow::LimitIndex counter, flow::LaneKey lane, flow::Time at) {
+  const auto [known, is_new] = wanted_.try_emplace({counter, flow::LaneName(lane)}, at);
   known->second = std::min(known->second, at);
   if (!timer_.running() || at < timer_.at()) timer_.start(at);
 }
@@ -67,13 +71,13 @@ void CounterResets::change(const std::vector<LimitConfig>& before, std::span<con
 
 void CounterResets::fire() {
   const auto now = calls_.now();
-  std::vector<std::pair<flow::LimitIndex, std::string>> due;
+  std::vector<std::pair<flow::LimitIndex, flow::LaneName>> due;
   std::erase_if(wanted_, [&](const auto& wish) {
     if (wish.second > now) return false;
     due.push_back(wish.first);
     return true;
   });
-  for (const auto& [counter, group] : due) reset(counter, group);
+  for (const auto& [counter, lane] : due) reset(counter, lane);
   sleep();
 }
 
@@ -82,27 +86,28 @@ void CounterResets::sleep() {
   if (earliest != wanted_.end()) timer_.start(earliest->second);
 }
 
-void CounterResets::reset(flow::LimitIndex counter, const std::string& group) {
-  if (!calls_.connected() || quarantine_.contains(counter, group)) return;
+void CounterResets::reset(flow::LimitIndex counter, const flow::LaneName& lane) {
   const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
+  const bool of_group = limit.per == LimitConfig::Per::group;
+  if (!calls_.connected() || quarantine_.contains(counter, of_group ? lane.group : std::string())) return;
   const auto& config = std::get<CounterConfig>(limit.kind);
-  if (group.empty()) want(counter, {}, calls_.now() + config.period.count());  // in case no answer comes
-  calls_.reset(counter, group, [alive = calls_.ref(), this, limit, group](const Outcome& outcome, flow::Time) {
-    if (alive) was_reset(limit, group, outcome);
+  if (!is_narrow(limit)) want(counter, {}, calls_.now() + config.period.count());  // in case no answer comes
+  calls_.reset(counter, lane, [alive = calls_.ref(), this, limit, lane](const Outcome& outcome, flow::Time) {
+    if (alive) was_reset(limit, lane, outcome);
   });
 }
 
-void CounterResets::was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome) {
+void CounterResets::was_reset(const LimitConfig& counter, const flow::LaneName& lane, const Outcome& outcome) {
   if (!calls_.worked(outcome) || !calls_.connected()) return;
   const flow::Time now = calls_.now();
   auto elements = outcome->elements();
   elements.next();  // the status
   elements.next();  // now
   const auto next = elements.next().integer();
-  const bool needed = group.empty() ? wait_list_.in_use(now) : wait_list_.group_of(calls_.key_of(group)) != nullptr;
+  const bool needed = is_narrow(counter) ? wait_list_.waits(lines_of(calls_, lane).line) : wait_list_.in_use(now);
   const flow::LimitIndex place = continues_as(counter);
   if (next > 0 && needed && place != flow::kNoLimit)
-    want(place, group, std::max(calls_.clock().to_loop(next), now + kEdge));
+    want(place, lane, std::max(calls_.clock().to_loop(next), now + kEdge));
 }
 
 /// The place of the limit that continues this one in Redis, whatever has changed meanwhile.

@@ -5,11 +5,10 @@
 
 #include <map>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
@@ -29,8 +28,8 @@ class CounterResets {
                 const std::vector<LimitConfig>& limits);
 
   /// A lane's ask was answered with `booking`. The upstream's own counters are reset as long as they are in use, those
-  /// of a group when one of its lanes waits for the reset.
-  void answered(flow::Time now, std::string_view group, const flow::Booking& booking);
+  /// of a group or a route when one of its lanes waits for the reset.
+  void answered(flow::Time now, flow::LaneKey lane, const flow::Booking& booking);
   /// Redis is gone.
   void clear();
   /// The limits have changed; `moved` maps places of `before` to new ones. For a counter whose parameters have changed,
@@ -39,24 +38,24 @@ class CounterResets {
 
  private:
   void find_counters();
-  void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
+  void want(flow::LimitIndex counter, flow::LaneKey lane, flow::Time at);
   void fire();
   void sleep();
-  void reset(flow::LimitIndex counter, const std::string& group);
-  void was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome);
+  void reset(flow::LimitIndex counter, const flow::LaneName& lane);
+  void was_reset(const LimitConfig& counter, const flow::LaneName& lane, const Outcome& outcome);
   flow::LimitIndex continues_as(const LimitConfig& limit) const;
 
   struct Counter {
     flow::LimitIndex limit;
-    bool of_group;
+    bool narrow;  // of a group or a route
   };
 
   UpstreamCalls& calls_;
   const Quarantine& quarantine_;
   const WaitList& wait_list_;
   const std::vector<LimitConfig>& limits_;
-  std::vector<Counter> counters_;  // the shared ones
-  std::map<std::pair<flow::LimitIndex, std::string>, flow::Time> wanted_;
+  std::vector<Counter> counters_;                                             // the shared ones
+  std::map<std::pair<flow::LimitIndex, flow::LaneName>, flow::Time> wanted_;  // without a lane: of the upstream's own
   loop::Timer timer_;
 };
 

@@ -21,6 +21,8 @@ bool looks_back_on_groups(const LimitConfig& limit) {
   return looks_back(limit) && limit.per == LimitConfig::Per::group;
 }
 
+bool looks_back_on_routes(const LimitConfig& limit) { return looks_back(limit) && !limit.route.empty(); }
+
 bool learns(const LimitConfig& limit) { return limit.shared && std::holds_alternative<AdaptiveConfig>(limit.kind); }
 
 }  // namespace
@@ -33,8 +35,8 @@ DepartureReports::DepartureReports(UpstreamCalls& calls, const Quarantine& quara
       limits_(limits),
       shared_since_(limits.size()),
       late_(calls.shared().loop(),
-            [this](std::string_view group, const LateReports::Moves& moves) {
-              if (calls_.connected()) calls_.report_late(group, moves, quarantine_.of(group));
+            [this](flow::LaneKey lane, const LateReports::Moves& moves) {
+              if (calls_.connected()) calls_.report_late(lane, moves, quarantine_.of(lane));
             }),
       learned_(calls_.shared().loop(), [this](std::string_view group, const ScriptArgs::Learned& learned) {
         if (calls_.connected()) calls_.learned(group, learned);
@@ -43,40 +45,43 @@ DepartureReports::DepartureReports(UpstreamCalls& calls, const Quarantine& quara
 }
 
 void DepartureReports::look_at_limits() {
-  looks_back_ = std::ranges::any_of(limits_, looks_back);
   looks_back_on_groups_ = std::ranges::any_of(limits_, looks_back_on_groups);
+  looks_back_on_routes_ = std::ranges::any_of(limits_, looks_back_on_routes);
   learns_ = std::ranges::any_of(limits_, learns);
 }
 
-void DepartureReports::give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
-  calls_.give_back(group, at, weight, not_counting(group, epoch));
+void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
+  calls_.give_back(lane, at, weight, not_counting(lane, epoch));
 }
 
 /// A departure of which Redis was not told counts in no limit there.
-void DepartureReports::refused(std::string_view group, const flow::Departure& departure) {
+void DepartureReports::refused(flow::LaneKey lane, const flow::Departure& departure) {
   if (!learns_ || departure.in_redis <= 0 || !calls_.connected()) return;
-  calls_.refused(group, departure.in_redis, not_counting(group, departure.epoch));
+  calls_.refused(lane, departure.in_redis, not_counting(lane, departure.epoch));
 }
 
 /// Likewise.
-void DepartureReports::learned(std::string_view group, const flow::Departure& departure, const flow::Report& report) {
+void DepartureReports::learned(flow::LaneKey lane, const flow::Departure& departure, const flow::Report& report) {
   const auto& limit = limits_[static_cast<std::size_t>(report.limit)];
   if (!limit.shared || departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
-  const auto without = not_counting(group, departure.epoch);
+  const auto without = not_counting(lane, departure.epoch);
   if (std::ranges::find(without, report.limit) != without.end()) return;
-  learned_.add(limit.per == LimitConfig::Per::group ? group : std::string_view(),
+  learned_.add(limit.per == LimitConfig::Per::group ? lane.group : std::string_view(),
                {report.limit, departure.in_redis, report.count, calls_.clock().to_script(report.resets)});
 }
 
 /// Moves it from exactly where Redis has it. The original time, mapped again by what is known of the clocks by now,
 /// might fall into another window, and count twice. If Redis is lost within the millisecond of LateReports, it is never
 /// told: there the departure counts as if it had left on time.
-void DepartureReports::move(std::string_view group, flow::Departure& departure) {
-  if (!looks_back_ || departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
+void DepartureReports::move(flow::LaneKey lane, flow::Departure& departure) {
+  if (departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
+  if (std::ranges::none_of(limits_, looks_back)) return;
   const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
   // In another window it counts once more, from when Redis hears of it; later than that does no harm.
   recent_.add(departure.in_redis + flow::kHorizon, departure.weight);
-  late_.add(looks_back_on_groups_ ? group : std::string_view(), {from, departure.in_redis, departure.weight});
+  const flow::LaneKey by(looks_back_on_groups_ ? lane.group : std::string_view(),
+                         looks_back_on_routes_ ? lane.route : std::string_view());
+  late_.add(by, {from, departure.in_redis, departure.weight});
 }
 
 void DepartureReports::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved,
@@ -90,8 +95,8 @@ void DepartureReports::change(const std::vector<LimitConfig>& before, std::span<
 }
 
 /// The limits in which a departure of that config epoch does not count in Redis.
-std::vector<flow::LimitIndex> DepartureReports::not_counting(std::string_view group, flow::ConfigEpoch epoch) const {
-  std::vector<flow::LimitIndex> limits = quarantine_.of(group);
+std::vector<flow::LimitIndex> DepartureReports::not_counting(flow::LaneKey lane, flow::ConfigEpoch epoch) const {
+  std::vector<flow::LimitIndex> limits = quarantine_.of(lane);
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     if (shared_since_[i] > epoch) limits.push_back(static_cast<flow::LimitIndex>(i));
   }

@@ -25,13 +25,13 @@ class DepartureReports {
                    const std::vector<LimitConfig>& limits);
 
   /// A departure that no request takes; `at` is its time in Redis.
-  void give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);
+  void give_back(flow::LaneKey lane, std::int64_t at, int weight, flow::ConfigEpoch epoch);
   /// It leaves at `departure.at`, which is later than Redis has it. Sets the time at which Redis has it from now on.
-  void move(std::string_view group, flow::Departure& departure);
+  void move(flow::LaneKey lane, flow::Departure& departure);
   /// The upstream refused a request that took this departure.
-  void refused(std::string_view group, const flow::Departure& departure);
+  void refused(flow::LaneKey lane, const flow::Departure& departure);
   /// The answer to a request that took this departure says what the upstream has counted.
-  void learned(std::string_view group, const flow::Departure& departure, const flow::Report& report);
+  void learned(flow::LaneKey lane, const flow::Departure& departure, const flow::Report& report);
   /// To be called before an ask: it could be granted the place of a departure that is very late.
   void tell_overdue() { late_.tell_overdue(); }
   /// The limits are about to change: reports late departures under the old ones.
@@ -41,14 +41,14 @@ class DepartureReports {
 
  private:
   void look_at_limits();
-  std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::ConfigEpoch epoch) const;
+  std::vector<flow::LimitIndex> not_counting(flow::LaneKey lane, flow::ConfigEpoch epoch) const;
 
   UpstreamCalls& calls_;
   const Quarantine& quarantine_;
   Recent& recent_;
   const std::vector<LimitConfig>& limits_;
-  bool looks_back_ = false;                      // a shared limit counts by the times of departures
-  bool looks_back_on_groups_ = false;            // such a limit is per group
+  bool looks_back_on_groups_ = false;            // a shared limit that is per group counts by the times of departures
+  bool looks_back_on_routes_ = false;            // one of a route does
   bool learns_ = false;                          // a shared limit learns from refusals
   std::vector<flow::ConfigEpoch> shared_since_;  // of each limit: earlier departures do not count in it in Redis
   LateReports late_;

@@ -9,27 +9,21 @@ namespace penstock::redis {
 using flow::Booking;
 using flow::Time;
 
-Fallback::Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
-                   const std::vector<LimitConfig>& limits)
-    : calls_(calls),
-      shadow_(shadow),
-      semaphores_(semaphores),
-      fleet_(fleet),
-      limits_(limits),
-      parts_(calls.shared().sharers(0)) {}
+Fallback::Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet)
+    : calls_(calls), shadow_(shadow), semaphores_(semaphores), fleet_(fleet), parts_(calls.shared().sharers(0)) {}
 
 void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
   if (!semaphores_.any() || rule() != WhenDown::share) {
     shadow_.answer(now, ask, rule(), booking);
-    return semaphores_.began_alone(ask.group, booking.departures.size());
+    return semaphores_.began_alone(ask.lane(), booking.departures.size());
   }
-  const auto at_hand = semaphores_.at_hand_alone(ask.group, ask.count);
+  const auto at_hand = semaphores_.at_hand_alone(ask.lane(), ask.count);
   flow::Ask bounded = ask;
   bounded.count = at_hand.count;
   if (bounded.count > 0) shadow_.answer(now, bounded, rule(), booking);
   const std::size_t departures = booking.departures.size();
   const bool for_permit = departures == at_hand.count && departures < ask.count;
-  semaphores_.use_alone(ask.group, departures, for_permit ? at_hand.by : flow::kNoLimit, ask.count - departures);
+  semaphores_.use_alone(ask.lane(), departures, for_permit ? at_hand.by : flow::kNoLimit, ask.count - departures);
   if (for_permit) semaphores_.stop(at_hand.by, booking);
 }
 
@@ -42,18 +36,16 @@ WhenDown Fallback::rule() const {
   return recovering(calls_) && (holds_ || configured == WhenDown::share) ? WhenDown::wait : configured;
 }
 
-void Fallback::note_left(const BookReply& reply, std::string_view group, std::int64_t taken) {
+void Fallback::note_left(const BookReply& reply, flow::LaneKey lane, std::int64_t taken) {
   if (calls_.when_down() != WhenDown::share || shadow_.has_untold()) return;
   std::size_t next = 0;
-  for (const flow::LimitIndex limit : calls_.args().places()) {
-    const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
-    if (of_group && group.empty()) continue;  // not part of the ask
+  for (const flow::LimitIndex limit : calls_.args().places_of(lane)) {
     if (next == reply.left.size()) return;
     const auto& [until, units] = reply.left[next++];
     if (until == 0) {
-      if (taken > 0) shadow_.note_taken(group, limit, taken);
+      if (taken > 0) shadow_.note_taken(lane.group, limit, taken);
     } else {
-      shadow_.note_left(group, limit, {.until = static_cast<flow::Instant>(until), .units = units});
+      shadow_.note_left(lane.group, limit, {.until = static_cast<flow::Instant>(until), .units = units});
     }
   }
 }

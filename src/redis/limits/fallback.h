@@ -4,12 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
 #include "flow/limiter.h"
 #include "penstock/config.h"
-#include "penstock/limits.h"
 #include "redis/limits/book_reply.h"
 #include "redis/limits/fleet.h"
 #include "redis/limits/semaphores.h"
@@ -21,13 +18,12 @@ namespace penstock::redis {
 class Fallback {
  public:
   /// All must outlive this.
-  Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
-           const std::vector<LimitConfig>& limits);
+  Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet);
 
   void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
-  /// Notes what is left of each limit, by which it would go on. `group` is that of the ask, which took so many units.
+  /// Notes what is left of each limit, by which it would go on. `lane` is that of the ask, which took so many units.
   /// Skipped while Redis has not been told of everything that was granted alone.
-  void note_left(const BookReply& reply, std::string_view group, std::int64_t taken);
+  void note_left(const BookReply& reply, flow::LaneKey lane, std::int64_t taken);
   /// Updates the number of processes by which the limits are divided. To be called when Redis goes; then divide().
   void count_sharers();
   /// From now on the limits are kept by this process's part. Only for `share`: by the other rules nothing leaves
@@ -45,7 +41,6 @@ class Fallback {
   Shadow& shadow_;
   Semaphores& semaphores_;
   const Fleet& fleet_;
-  const std::vector<LimitConfig>& limits_;
   bool holds_ = false;
   int parts_;  // into which limits are divided
 };

@@ -28,8 +28,8 @@ void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking
                                                         .limited_by = static_cast<flow::LimitIndex>(limit),
                                                         .epoch = asking.epoch,
                                                         .in_redis = at});
-    shadow_.book(asking.group, departure);
-    if (last > calls_.clock().to_loop(at) + flow::kOnTime) reports_.move(asking.group, departure);
+    shadow_.book(asking.lane(), departure);
+    if (last > calls_.clock().to_loop(at) + flow::kOnTime) reports_.move(asking.lane(), departure);
     shadow_.recent().add(reply.now, asking.weight);
   }
   booking.stop = reply.stop.value_or(Stop::turn);
@@ -43,11 +43,11 @@ void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking
 /// If the reply came too late, all its permits are spare.
 void Grants::take_permits(const Asking& asking, const BookReply& reply) {
   const std::size_t departures = asking.late ? 0 : reply.departures.size();
-  if (asking.former_places) semaphores_.adopt_unclaimed(asking.group, asking.claims, departures);
+  if (asking.former_places) semaphores_.adopt_unclaimed(asking.lane(), asking.claims, departures);
   if (asking.claims.empty()) return;
   const bool awaits = reply.stop == Stop::permit && !asking.late;
   const auto semaphore = awaits ? semaphores_.table().at(reply.limited_by()) : flow::kNoLimit;
-  semaphores_.answered(asking.group, asking.claims, reply.permits, asking.told, departures, semaphore,
+  semaphores_.answered(asking.lane(), asking.claims, reply.permits, asking.told, departures, semaphore,
                        asking.count - departures);
 }
 
@@ -55,8 +55,8 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
 void Grants::decline(const Asking& asking, std::int64_t at, Booking& booking) {
   booking.scope = Scope::group;
   booking.ask_again = calls_.now();
-  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.group, at, asking.weight, asking.epoch);
-  semaphores_.ended(asking.group);
+  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.lane(), at, asking.weight, asking.epoch);
+  semaphores_.ended(asking.lane());
 }
 
 /// The script does not know how far away this process is. Limits of the upstream may be asked a whole round trip ahead,
@@ -70,7 +70,7 @@ void Grants::ask_in_time(Booking& booking) const {
 void Grants::take_back(const Asking& asking, const BookReply& reply) {
   if (asking.weight == 0) return;  // it took only permits, and these are spare already
   for (auto last = reply.departures.rbegin(); last != reply.departures.rend(); ++last) {
-    reports_.give_back(asking.group, last->at, asking.weight, asking.epoch);
+    reports_.give_back(asking.lane(), last->at, asking.weight, asking.epoch);
   }
 }
 

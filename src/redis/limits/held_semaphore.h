@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "redis/limits/permits.h"
 
@@ -19,7 +20,7 @@ namespace penstock::redis {
 /// Identifies a semaphore, as its script call does.
 struct SemaphoreName {
   flow::LimitIndex limit = flow::kNoLimit;  ///< its number, see SemaphoreTable
-  std::string group;                        ///< its hash; empty: the upstream's own
+  std::string group;                        ///< its hash; empty: not of a group
   bool operator==(const SemaphoreName&) const = default;
   auto operator<=>(const SemaphoreName&) const = default;
 };
@@ -93,9 +94,9 @@ struct HeldSemaphore {
   AsksTold asks;
 
   // Lanes that wait.
-  std::map<std::string, std::size_t, std::less<>> awaited;  ///< permits waited for, by lane
-  std::int64_t in_line = 0;                                 ///< permits waited for, as far as Redis knows
-  bool called = false;                                      ///< permits are kept for this process
+  std::map<flow::LaneName, std::size_t, flow::LaneOrder> awaited;  ///< permits waited for, by lane
+  std::int64_t in_line = 0;                                        ///< permits waited for, as far as Redis knows
+  bool called = false;                                             ///< permits are kept for this process
 
   // As Redis told.
   std::int64_t sharers = 0;           ///< 0: no other process waits
@@ -111,7 +112,7 @@ struct HeldSemaphore {
   flow::Time seen_to = 0;  ///< when it last had news, or permits nothing used
 
   std::int64_t waiting() const;
-  bool awaits(std::string_view lane) const { return awaited.contains(lane); }
+  bool awaits(flow::LaneKey lane) const { return awaited.contains(lane); }
   std::int64_t to_cut(std::int64_t excess) const { return excess - adopted.tolerated(); }
   /// The remainder above the level goes round: no process has it for longer than a horizon.
   bool within_level(std::int64_t capacity, flow::Time now) const;

@@ -18,28 +18,57 @@ KeptLimits::KeptLimits(const UpstreamCalls& calls, Shadow& shadow, const Quarant
 }
 
 void KeptLimits::change() {
-  const auto is_own = [](const LimitConfig& limit) { return !limit.shared; };
-  own_ = std::ranges::any_of(limits_, is_own);
+  own_.clear();
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    if (!limits_[i].shared) own_.push_back(static_cast<LimitIndex>(i));
+  }
+  some_of_routes_ = std::ranges::any_of(limits_, [](const LimitConfig& limit) { return !limit.route.empty(); });
   waited_for_.clear();
+}
+
+bool KeptLimits::has_own(flow::LaneKey lane) const {
+  return std::ranges::any_of(own_, [&](LimitIndex limit) { return governs(config(limit), lane.route); });
+}
+
+/// What lanes have reserved whose answers are under way.
+flow::DepartureSearch::Others KeptLimits::reserved_by_others(flow::LaneKey lane) const {
+  flow::DepartureSearch::Others others{.all = reserved_};
+  if (const auto known = of_routes_.find(lane.route); known != of_routes_.end()) others.of_route = known->second;
+  if (const auto known = of_groups_.find(lane.group); known != of_groups_.end()) others.of_group = known->second;
+  return others;
+}
+
+/// `times` is 1, or -1 when the reservation ends. It may have begun when no limit was of a route.
+void KeptLimits::reserve(const Asking& asking, int times) {
+  const flow::DepartureSearch::Taken one{.departures = times, .units = std::int64_t{times} * asking.weight};
+  reserved_.add(one);
+  if (!some_of_routes_ && of_groups_.empty()) return;
+  const auto add = [&one](auto& map, const std::string& name) {
+    flow::DepartureSearch::Taken& taken = map[name];
+    taken.add(one);
+    if (taken.departures <= 0) map.erase(name);
+  };
+  add(of_routes_, asking.route);
+  add(of_groups_, asking.group);
 }
 
 bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   asking.base = shadow_.remembered(now);
   asking.reserved = false;
-  asking.without = quarantine_.of(asking.group);
+  asking.without = quarantine_.of(asking.lane());
   const WhenDown rule = calls_.when_down();
   const bool departs = asking.weight > 0;  // weight 0 takes permits only, and no semaphore is ever quarantined
   if (departs && !asking.without.empty() && (rule == WhenDown::wait || rule == WhenDown::refuse)) {
     shadow_.answer(now, asking.ask(), rule, booking);
     booking.limited_by = asking.without.front();
-    booking.scope = scope_of(booking.limited_by);
+    booking.scope = flow::scope_of(config(booking.limited_by));
     return false;
   }
   const bool some_by_part = departs && !asking.without.empty() && rule == WhenDown::share;
-  if (!own_ && !some_by_part) return true;
+  if (!has_own(asking.lane()) && !some_by_part) return true;
   asking.count = 1;
   const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
-  shadow_.all().look(now, asking.ask(), booking, {.counts = counts, .departures = reserved_, .units = reserved_units_});
+  shadow_.all().look(now, asking.ask(), booking, {.counts = counts, .others = reserved_by_others(asking.lane())});
   if (booking.departures.empty()) {
     note_wait(now, asking, booking);
     return false;
@@ -49,10 +78,10 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   asking.base = shadow_.remembered(first.at);
   if (first.at <= now + calls_.clock().round_trip()) {
     asking.reserved = true;
-    ++reserved_, reserved_units_ += asking.weight;
+    reserve(asking, 1);
     return true;
   }
-  booking.scope = first.limited_by >= 0 ? scope_of(first.limited_by) : Scope::group;
+  booking.scope = first.limited_by >= 0 ? flow::scope_of(config(first.limited_by)) : Scope::group;
   booking.limited_by = first.limited_by;
   booking.not_before = first.at;
   booking.ask_again = first.at - calls_.clock().round_trip();
@@ -61,7 +90,7 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
 
 /// A lane that waits only because of what is reserved would not hear of a landing. Tunnels wait in no line.
 void KeptLimits::note_wait(Time now, const Asking& asking, Booking& booking) {
-  if (booking.stop != Booking::Stop::permit || booking.scope != Scope::upstream || reserved_ == 0) return;
+  if (booking.stop != Booking::Stop::permit || booking.scope == Scope::group || reserved_.departures == 0) return;
   if (asking.weight == 0) {
     booking.stop = Booking::Stop::turn;
     booking.ask_again = now + calls_.clock().round_trip();
@@ -81,7 +110,7 @@ bool KeptLimits::keeps(const Asking& asking, LimitIndex limit) const {
 bool KeptLimits::still_allow(const Asking& asking, Time& at) const {
   if (!asking.reserved) return true;
   const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
-  const auto from = shadow_.all().allowed_from(at, asking.group, asking.weight, asking.epoch, counts);
+  const auto from = shadow_.all().allowed_from(at, asking.lane(), asking.weight, asking.epoch, counts);
   if (!from || *from > std::max(at, calls_.now())) return false;
   at = *from;
   return true;
@@ -89,17 +118,12 @@ bool KeptLimits::still_allow(const Asking& asking, Time& at) const {
 
 void KeptLimits::release(const Asking& asking) {
   if (!asking.reserved) return;
-  --reserved_, reserved_units_ -= asking.weight;
+  reserve(asking, -1);
   released_ = true;
 }
 
 std::vector<LimitIndex> KeptLimits::freed() {
   return std::exchange(released_, false) ? waited_for_ : std::vector<LimitIndex>();
-}
-
-Scope KeptLimits::scope_of(LimitIndex limit) const {
-  const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
-  return of_group ? Scope::group : Scope::upstream;
 }
 
 }  // namespace penstock::redis

@@ -4,10 +4,14 @@
 // place. For shared_limiter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "base/text_map.h"
+#include "flow/departure_search.h"
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "penstock/limits.h"
 #include "redis/limits/pending_asks.h"
@@ -25,9 +29,9 @@ class KeptLimits {
 
   void change();
   /// False: Redis alone decides.
-  bool any() const { return own_ || !quarantine_.empty(); }
+  bool any() const { return own() || !quarantine_.empty(); }
   /// Some limits are not shared.
-  bool own() const { return own_; }
+  bool own() const { return !own_.empty(); }
   /// Whether these limits allow a departure about when the answer comes, and from when on. One departure at a time: the
   /// next depends on when Redis lets this one go. False: `booking` is the answer.
   bool reserve(flow::Time now, Asking& asking, flow::Booking& booking);
@@ -36,23 +40,29 @@ class KeptLimits {
   bool still_allow(const Asking& asking, flow::Time& at) const;
   /// To be called once for each ask that reserve() allowed.
   void release(const Asking& asking);
-  /// To be called once an ask has its answer. Semaphores of the upstream for which a lane has had to wait because of
-  /// what was reserved, if something is reserved no longer.
+  /// To be called once an ask has its answer. Semaphores of the upstream or of a route for which a lane has had to wait
+  /// because of what was reserved, if something is reserved no longer.
   std::vector<flow::LimitIndex> freed();
 
  private:
   void note_wait(flow::Time now, const Asking& asking, flow::Booking& booking);
   bool keeps(const Asking& asking, flow::LimitIndex limit) const;
-  flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
+  bool has_own(flow::LaneKey lane) const;
+  flow::DepartureSearch::Others reserved_by_others(flow::LaneKey lane) const;
+  void reserve(const Asking& asking, int times);
+  const LimitConfig& config(flow::LimitIndex limit) const { return limits_[static_cast<std::size_t>(limit)]; }
 
   const UpstreamCalls& calls_;
   Shadow& shadow_;
   const Quarantine& quarantine_;
   const std::vector<LimitConfig>& limits_;
-  bool own_ = false;  // some limits are not shared
+  std::vector<flow::LimitIndex> own_;  // those that are not shared
   bool released_ = false;
   std::vector<flow::LimitIndex> waited_for_;  // semaphores, since the last change
-  std::int64_t reserved_ = 0, reserved_units_ = 0;
+  flow::DepartureSearch::Taken reserved_;
+  // Of lanes with a route, and of groups, where there may be such lanes. None is kept in which nothing is reserved.
+  base::TextMap<flow::DepartureSearch::Taken> of_routes_, of_groups_;
+  bool some_of_routes_ = false;  // some limit is of a route
 };
 
 }  // namespace penstock::redis

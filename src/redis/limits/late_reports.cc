@@ -14,10 +14,10 @@ constexpr flow::Time kGathered = 1'000;
 LateReports::LateReports(loop::Loop& loop, Tell tell)
     : loop_(loop), tell_(std::move(tell)), timer_(loop, [this] { tell_now(); }) {}
 
-void LateReports::add(std::string_view group, const ScriptArgs::Move& move) {
+void LateReports::add(flow::LaneKey lane, const ScriptArgs::Move& move) {
   if (moves_.empty()) timer_.start(loop_.now() + kGathered);
-  auto known = moves_.find(group);
-  if (known == moves_.end()) known = moves_.try_emplace(std::string(group)).first;
+  auto known = moves_.find(lane);
+  if (known == moves_.end()) known = moves_.try_emplace(flow::LaneName(lane)).first;
   known->second.push_back(move);
   overdue_ |= move.to - move.from > flow::kHorizon;
 }
@@ -25,9 +25,9 @@ void LateReports::add(std::string_view group, const ScriptArgs::Move& move) {
 void LateReports::tell_now() {
   timer_.stop();
   overdue_ = false;
-  for (auto& [group, moves] : std::exchange(moves_, {})) {
+  for (auto& [lane, moves] : std::exchange(moves_, {})) {
     std::ranges::sort(moves, {}, &ScriptArgs::Move::from);
-    tell_(group, moves);
+    tell_(lane, moves);
   }
 }
 

@@ -5,10 +5,9 @@
 
 #include <functional>
 #include <map>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
@@ -19,11 +18,11 @@ namespace penstock::redis {
 class LateReports {
  public:
   using Moves = std::vector<ScriptArgs::Move>;
-  /// Receives the moves of one group, the earliest first, 1 ms after the first move was added.
-  using Tell = std::function<void(std::string_view group, const Moves& moves)>;
+  /// Receives the moves of one lane, the earliest first, 1 ms after the first move was added.
+  using Tell = std::function<void(flow::LaneKey lane, const Moves& moves)>;
   LateReports(loop::Loop& loop, Tell tell);
 
-  void add(std::string_view group, const ScriptArgs::Move& move);
+  void add(flow::LaneKey lane, const ScriptArgs::Move& move);
   /// Reports all collected moves.
   void tell_now();
   /// The same, if some departure is so late (beyond the horizon) that an ask could be granted its place.
@@ -34,7 +33,7 @@ class LateReports {
  private:
   loop::Loop& loop_;
   const Tell tell_;
-  std::map<std::string, Moves, std::less<>> moves_;
+  std::map<flow::LaneName, Moves, flow::LaneOrder> moves_;
   bool overdue_ = false;
   loop::Timer timer_;
 };

@@ -59,6 +59,7 @@ std::string in_words(const LimitConfig& limit) {
   text += " { " + std::visit([](const auto& kind) { return parameters(kind); }, limit.kind);
   if (limit_name(limit) != limit_key(limit.kind)) text.append(", name: ").append(limit_name(limit));
   if (limit.per == LimitConfig::Per::group) text += ", per: group";
+  if (!limit.route.empty()) text += ", route: " + limit.route;
   return text + " }";
 }
 

@@ -35,8 +35,8 @@ bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking)
   return true;
 }
 
-Time PausingLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  return std::max({local_->ahead(now, group, units, others), pauses_.of_upstream(), pauses_.of_group(group)});
+Time PausingLimiter::ahead(Time now, flow::LaneKey lane, std::int64_t units, const flow::OtherUnits& others) const {
+  return std::max({local_->ahead(now, lane, units, others), pauses_.of_upstream(), pauses_.of_group(lane.group)});
 }
 
 bool PausingLimiter::has_room_for(std::string_view group) const {

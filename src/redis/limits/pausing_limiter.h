@@ -28,24 +28,25 @@ class PausingLimiter final : public flow::Limiter {
   PausingLimiter& operator=(const PausingLimiter&) = delete;
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
-  flow::LimitIndex forbids(int weight) const override { return local_->forbids(weight); }
-  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
-  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    local_->give_back(now, group, departure);
+  flow::LimitIndex forbids(int weight, std::string_view route) const override { return local_->forbids(weight, route); }
+  flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
+                   const flow::OtherUnits& others) const override;
+  void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
+    local_->give_back(now, lane, departure);
   }
-  void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    local_->refused(now, group, departure);
+  void refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
+    local_->refused(now, lane, departure);
   }
-  void learned(flow::Time now, std::string_view group, const flow::Departure& departure,
+  void learned(flow::Time now, flow::LaneKey lane, const flow::Departure& departure,
                const flow::Report& report) override {
-    local_->learned(now, group, departure, report);
+    local_->learned(now, lane, departure, report);
   }
-  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
-    return local_->report_late(group, departure, at);
+  flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override {
+    return local_->report_late(lane, departure, at);
   }
-  bool landed(flow::Time now, std::string_view group) override { return local_->landed(now, group); }
-  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
-    local_->cancel_wait(now, scope, group);
+  bool landed(flow::Time now, flow::LaneKey lane) override { return local_->landed(now, lane); }
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, flow::LaneKey lane) override {
+    local_->cancel_wait(now, scope, lane);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     pauses_.extend(now, group, until);
@@ -57,8 +58,8 @@ class PausingLimiter final : public flow::Limiter {
   bool has_room_for(std::string_view group) const override;
   bool forgettable(flow::Time now) const override { return pauses_.none(now) && local_->forgettable(now); }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_->change(now, limits); }
-  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
-    local_->count_existing(now, group, departures);
+  void count_existing(flow::Time now, flow::LaneKey lane, std::size_t departures) override {
+    local_->count_existing(now, lane, departures);
   }
 
   /// Gives up what its limits have counted. Only the destructor may be called afterwards.

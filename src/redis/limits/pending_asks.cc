@@ -13,10 +13,10 @@ PendingAsks::PendingAsks(loop::Loop& loop, flow::Time timeout, std::function<voi
     : loop_(loop), timeout_(timeout), too_late_(std::move(too_late)), timer_(loop, [this] { look_at_clock(); }) {}
 
 /// An ask that was sent before an earlier change is remapped once more.
-void PendingAsks::change(const std::vector<flow::LimitIndex>& places, std::span<const flow::LimitIndex> moved) {
+void PendingAsks::change(const PlacesOf& places_of, std::span<const flow::LimitIndex> moved) {
   for (auto& asking : pending_asks_) {
     if (!asking) continue;
-    if (!asking->former_places) asking->former_places = places;
+    if (!asking->former_places) asking->former_places = places_of(asking->lane());
     for (flow::LimitIndex& place : *asking->former_places) place = flow::renumbered(place, moved);
     for (flow::LimitIndex& limit : asking->without) limit = flow::renumbered(limit, moved);
   }

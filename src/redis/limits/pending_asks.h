@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
@@ -22,6 +23,7 @@ namespace penstock::redis {
 
 struct Asking {
   std::string group;
+  std::string route = {};
   std::size_t count = 1;
   int weight = 1;
   std::int64_t more = 0;         ///< units beyond these that this process wants of the same line's limits
@@ -36,8 +38,10 @@ struct Asking {
   flow::ConfigEpoch epoch = 0;                 ///< config epoch of what it is granted
   /// If the limits have changed since it was sent: present places of the numbers in its reply.
   std::optional<std::vector<flow::LimitIndex>> former_places = {};
+  std::string former_line = {};  ///< likewise, the line in which the lane stood then
 
-  flow::Ask ask() const { return {.group = group, .count = count, .weight = weight}; }
+  flow::LaneKey lane() const { return flow::LaneKey(group, route); }
+  flow::Ask ask() const { return {.group = group, .route = route, .count = count, .weight = weight}; }
 };
 
 class PendingAsks {
@@ -48,15 +52,21 @@ class PendingAsks {
   using Id = std::uint64_t;
   Id add(flow::Time now, Asking asking);
   Asking& find(Id id) { return *pending_asks_[id - first_]; }
-  /// Lanes of the groups that is_meant() names were told to ask again.
-  template <typename IsMeant>
-  void called(IsMeant is_meant) {
+  template <typename Use>
+  void each(Use use) {
     for (auto& asking : pending_asks_) {
-      if (asking) asking->called |= is_meant(asking->group);
+      if (asking) use(*asking);
     }
   }
-  /// The limits change; `places` are those of all numbers in replies so far, and `moved` maps places to new ones.
-  void change(const std::vector<flow::LimitIndex>& places, std::span<const flow::LimitIndex> moved);
+  /// Lanes that is_meant() names were told to ask again.
+  template <typename IsMeant>
+  void called(IsMeant is_meant) {
+    each([&](Asking& asking) { asking.called |= is_meant(asking.lane()); });
+  }
+  /// The limits change; `places_of` gives those of all numbers in replies so far to a lane, and `moved` maps places to
+  /// new ones.
+  using PlacesOf = std::function<std::vector<flow::LimitIndex>(flow::LaneKey lane)>;
+  void change(const PlacesOf& places_of, std::span<const flow::LimitIndex> moved);
   /// Removes an ask whose answer came. To be called once for each.
   Asking take(Id id);
 

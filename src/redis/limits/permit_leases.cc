@@ -15,6 +15,11 @@ constexpr Time kLooksAnyway = 1'000'000;               // a lane that waits and 
 constexpr std::int64_t kMostTold = 1'000'000'000'000;  // a message that tells more is wrong
 
 Time pace_of(const SemaphoreTable& table) { return std::min(table.shortest_lease() / kLooksInALease, kLooksAnyway); }
+
+/// The lanes to which a semaphore applies, as LimiterEvents name them.
+flow::LaneKey lanes_of(const SemaphoreTable& table, const PermitLeases::Entry& entry) {
+  return flow::LaneKey(entry.second.group, table.row(entry.first.limit).config.route);
+}
 }  // namespace
 
 PermitLeases::PermitLeases(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events,
@@ -112,9 +117,9 @@ void PermitLeases::answered(Entry& entry, const Ask& ask, Time sent, const Permi
   if (!gone) of.permits.use(static_cast<std::int64_t>(ask.departures));
   of.learn(reply, sent, loop_.now());
   if (of.look_at > 0) wake_by(of.look_at);
-  of.awaited.erase(std::string(ask.lane));
+  of.awaited.erase(flow::LaneName(ask.lane));
   const bool waits = ask.awaited > 0 && !gone;
-  if (waits) of.awaited.emplace(ask.lane, ask.awaited);
+  if (waits) of.awaited.emplace(flow::LaneName(ask.lane), ask.awaited);
   of.in_line = of.waiting();
   if (of.permits.spare() > 0 || (waits && !in_line)) tell_later(entry);
   if (of.called) see_to(entry);
@@ -124,7 +129,7 @@ void PermitLeases::answered(Entry& entry, const Ask& ask, Time sent, const Permi
 void PermitLeases::failed(Entry& entry, const Ask& ask, bool foreign) {
   HeldSemaphore& of = entry.second;
   of.ask_ended(ask.claim);
-  of.awaited.erase(std::string(ask.lane));
+  of.awaited.erase(flow::LaneName(ask.lane));
   foreign ? of.met_foreign(loop_.now()) : tell_later(entry);  // a renewal would meet the foreign value, too
 }
 
@@ -205,7 +210,7 @@ void PermitLeases::offer_spare(Entry& entry) {
     return call_waiting(entry);
   }
   see_to(entry);
-  if (!of.awaited.empty()) events_.retry(table_.row(entry.first.limit).scope(), of.group);
+  if (!of.awaited.empty()) events_.retry(table_.row(entry.first.limit).scope(), lanes_of(table_, entry));
 }
 
 /// These lanes stand in line no longer.
@@ -213,13 +218,13 @@ void PermitLeases::call_waiting(Entry& entry) {
   HeldSemaphore& of = entry.second;
   if (of.awaited.empty()) return;
   of.awaited.clear();
-  events_.retry(table_.row(entry.first.limit).scope(), of.group);
+  events_.retry(table_.row(entry.first.limit).scope(), lanes_of(table_, entry));
 }
 
 void PermitLeases::cut(const Entry& entry, std::int64_t excess) {
   const std::int64_t count = entry.second.to_cut(excess);
   if (count <= 0) return;
-  events_.cut(table_.row(entry.first.limit).scope(), entry.second.group, static_cast<std::size_t>(count));
+  events_.cut(table_.row(entry.first.limit).scope(), lanes_of(table_, entry), static_cast<std::size_t>(count));
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------

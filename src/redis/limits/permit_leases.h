@@ -42,10 +42,10 @@ class PermitLeases {
   void hand_back();
 
   using Entry = std::pair<const SemaphoreName, HeldSemaphore>;
-  /// Calls `use(entry, row)` for each semaphore that applies to lanes of this group, in the order of the configuration.
+  /// Calls `use(entry, row)` for each semaphore that applies to this lane, in the order of the configuration.
   template <typename Use>
-  void each_of(std::string_view group, Use use) {
-    table_.each_of(group, [&](const SemaphoreTable::Row& row) { use(entry(row, group), row); });
+  void each_of(flow::LaneKey lane, Use use) {
+    table_.each_of(lane, [&](const SemaphoreTable::Row& row) { use(entry(row, lane.group), row); });
   }
   bool is_gone(const Entry& entry) const { return table_.row(entry.first.limit).gone(); }
   bool has_lease(const Entry& entry) const { return loop_.now() < entry.second.permits.fence(); }
@@ -69,7 +69,7 @@ class PermitLeases {
   // From Redis.
   /// An ask of a lane that told of this semaphore.
   struct Ask {
-    std::string_view lane;
+    flow::LaneKey lane;
     std::int64_t claim = 0;      ///< spare permits that it claimed
     std::size_t departures = 0;  ///< that it was granted
     std::size_t awaited = 0;     ///< permits of this semaphore for which the lane waits now

@@ -13,15 +13,17 @@ Quarantine::Quarantine(UpstreamCalls& calls, Shadow& shadow, const Fleet& fleet,
                        OnChange on_change)
     : calls_(calls), shadow_(shadow), fleet_(fleet), limits_(limits), on_change_(std::move(on_change)) {}
 
-std::vector<LimitIndex> Quarantine::of(std::string_view group) const {
+std::vector<LimitIndex> Quarantine::of(flow::LaneKey lane) const {
   std::vector<LimitIndex> limits;
   for (const Part& one : all_) {
-    if (one.group.empty() || one.group == group) limits.push_back(one.limit);
+    const bool governs_it = governs(limits_[static_cast<std::size_t>(one.limit)], lane.route);
+    if (governs_it && (one.group.empty() || one.group == lane.group)) limits.push_back(one.limit);
   }
   return limits;
 }
 
-/// The limit that can be quarantined, and its group's key, if that is why a script has failed.
+/// The limit that can be quarantined, and its group's key, if that is why a script has failed. Behind the key, Redis
+/// says where in the script that was; no key has a blank.
 std::optional<std::pair<LimitIndex, std::string_view>> Quarantine::limit_in(const Failure& why) const {
   constexpr std::string_view kCorrupt = "CORRUPT ";
   if (why.kind != FailureKind::corrupt) return std::nullopt;
@@ -34,10 +36,10 @@ std::optional<std::pair<LimitIndex, std::string_view>> Quarantine::limit_in(cons
   return found;
 }
 
-bool Quarantine::met(std::string_view group, std::span<const LimitIndex> without, const Failure& why) {
+bool Quarantine::met(flow::LaneKey lane, std::span<const LimitIndex> without, const Failure& why) {
   const auto found = limit_in(why);
   if (!found || std::ranges::find(without, found->first) != without.end()) return false;
-  const Part one(found->first, found->second.empty() ? std::string_view() : group);
+  const Part one(found->first, found->second.empty() ? std::string_view() : lane.group);
   if (contains(one)) return true;
   if (all_.size() == kMost) return false;
   all_.push_back(one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limit under whose key Redis has a foreign value is quarantined, of the whole upstream or of a single group: it goes
+// A limit under whose key Redis has a foreign value is quarantined, of the upstream, a route or a single group: it goes
 // by `whenDown`, without the other processes, while all other limits are shared. Each second this process tries whether
 // the value has gone. For shared_limiter.
 #pragma once
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "penstock/limits.h"
 #include "redis/limits/fleet.h"
@@ -31,16 +32,16 @@ class Quarantine {
              OnChange on_change);
 
   bool empty() const { return all_.empty(); }
-  /// The quarantined limits that apply to this group, including the upstream's own.
-  std::vector<flow::LimitIndex> of(std::string_view group) const;
-  /// Empty group: the upstream's own limit.
+  /// The quarantined limits that apply to this lane, including the upstream's own.
+  std::vector<flow::LimitIndex> of(flow::LaneKey lane) const;
+  /// Empty group: the limit is not one of a group.
   bool contains(flow::LimitIndex limit, std::string_view group) const { return contains(Part{limit, group}); }
 
   /// Whether a call failed because of a limit that can be quarantined: the next ask that meets it does so.
   bool concerns(const Failure& why) const { return limit_in(why).has_value(); }
-  /// An ask of this group, sent without these limits, has failed. True: because of a limit that is quarantined now, so
+  /// An ask of this lane, sent without these limits, has failed. True: because of a limit that is quarantined now, so
   /// the ask may be sent once more without it.
-  bool met(std::string_view group, std::span<const flow::LimitIndex> without, const Failure& why);
+  bool met(flow::LaneKey lane, std::span<const flow::LimitIndex> without, const Failure& why);
   /// To be called each second while Redis is asked.
   void tick();
   /// The limits have changed; `moved` maps their places.

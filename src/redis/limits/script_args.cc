@@ -3,6 +3,7 @@
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
+#include <tuple>
 #include <variant>
 
 #include "redis/limits/limits_text.h"
@@ -48,6 +49,23 @@ Numbers numbers_of(const AdaptiveConfig& adaptive) {
   return {redis::spelt(adaptive.min), redis::spelt(adaptive.max), "0"};
 }
 
+/// Names of routes, and so those of their limits, may be long and have any characters, so they stand in keys as hashes.
+/// No other limit's name has an @.
+std::string hashed(std::string_view name) {
+  const auto digits = flow::GroupHash::digits_of(base::sip_hash({}, name));
+  return "@" + std::string(digits.data(), digits.size());
+}
+
+std::string spelt_route(std::string_view name) { return name.empty() ? std::string() : hashed(name); }
+
+/// The limit's part of its key; a group's hash follows the colon.
+std::string spelt(const LimitConfig& limit) {
+  const std::string name(limit_name(limit));
+  const std::string_view colon = limit.per == LimitConfig::Per::group ? ":" : "";
+  if (limit.route.empty()) return name + std::string(colon);
+  return std::string(limit_key(limit.kind)) + hashed(limit.route + '\n' + name) + std::string(colon);
+}
+
 }  // namespace
 
 ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view process_name,
@@ -66,6 +84,7 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
 void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
   places_.clear();
+  routes_.clear();
   holds_all_ = false;
   hash_ = hash_of(limits);
   limits_report_ = make_limits_report(limits);
@@ -74,13 +93,31 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     if (!limit.shared) continue;
     const bool of_group = limit.per == LimitConfig::Per::group;
     places_.push_back(static_cast<flow::LimitIndex>(i));
-    holds_all_ |= !of_group && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    const bool narrow = flow::scope_of(limit) != flow::Booking::Scope::upstream;
+    holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
                        .of_group = of_group,
-                       .key = begin_ + std::string(limit_name(limit)) + (of_group ? ":" : ""),
-                       .arguments = {std::string(limit_key(limit.kind)), of_group ? "g" : "u",
+                       .route = limit.route,
+                       .key = begin_ + spelt(limit),
+                       .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u",
                                      limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+  }
+  add_route(limits, {});
+  for (const Limit& limit : limits_) {
+    if (std::ranges::find(routes_, limit.route, &Route::name) == routes_.end()) add_route(limits, limit.route);
+  }
+}
+
+void ScriptArgs::add_route(const std::vector<LimitConfig>& limits, const std::string& name) {
+  Route& its = routes_.emplace_back(Route{.name = name, .key = spelt_route(name)});
+  for (const flow::LimitIndex place : places_) {
+    const LimitConfig& limit = limits[static_cast<std::size_t>(place)];
+    if (!governs(limit, name)) continue;
+    const bool of_group = limit.per == LimitConfig::Per::group;
+    its.by_group |= of_group;
+    its.places_with_group.push_back(place);
+    if (!of_group) its.places.push_back(place);
   }
 }
 
@@ -89,36 +126,40 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
 void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   for (const auto key : {std::string_view(head_), std::string_view(alive_), std::string_view(pause_)})
     call.keys.add(key);
-  if (!asked.group.empty()) {
-    call.keys.join({pause_, ":", asked.group});
-    add_line(call.keys, asked.group);
+  const flow::LaneKey lane(asked.group, asked.route);
+  const LaneLines lines = lines_of(lane);
+  const std::string_view line = lines.line;
+  if (!line.empty()) {
+    call.keys.join({pause_, ":", asked.group.empty() ? line : asked.group});  // without a group there is never a pause
+    add_line(call.keys, line);
   }
   Words& words = call.arguments;
   words.add(process_name_);
   words.add(asked.generation);
   words.add(asked.fresh_generation);
   words.number(asked.alive);
-  const std::string_view touch = asked.left ? asked.touch ? "1" : "0" : asked.touch ? "3" : "2";
+  const std::string_view leaves_out = !asked.left ? "2" : asked.lists ? "0+" : "0";
+  const std::string_view touch = !asked.touch ? leaves_out : asked.left ? "1" : "3";
   asked.processes.empty() ? words.add(touch) : words.join({touch, " ", asked.processes});
-  words.keep(asked.group);
+  words.keep(line);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
   words.number(asked.more);
   words.add(asked.touch ? limits_report_ : hash_);
-  add_limits(call, asked.group, asked.without, asked.permits);
+  add_limits(call, lane, asked.without, asked.permits);
 }
 
-void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
+void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
                            int weight, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.add("1");
   call.arguments.number(at);
   call.arguments.number(weight);
-  add_limits(call, group, without);
+  add_limits(call, lane, without);
 }
 
-void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, std::string_view group,
+void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
                              std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
@@ -128,15 +169,15 @@ void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, std:
     call.arguments.number(move.to);
     call.arguments.number(move.weight);
   }
-  add_limits(call, group, without);
+  add_limits(call, lane, without);
 }
 
-void ScriptArgs::refused(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t departed,
+void ScriptArgs::refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,
                          std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.number(departed);
-  add_limits(call, group, without);
+  add_limits(call, lane, without);
 }
 
 void ScriptArgs::learned(ScriptCall& call, std::string_view generation, std::string_view group,
@@ -150,17 +191,14 @@ void ScriptArgs::learned(ScriptCall& call, std::string_view generation, std::str
   for (const auto& argument : limit->arguments) call.arguments.add(argument);
 }
 
-void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
-                             flow::Booking::Scope scope) const {
-  const bool of_group = scope == flow::Booking::Scope::group;
+void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, std::string_view line) const {
   call.keys.add(head_);
-  if (of_group) add_line(call.keys, group);
+  if (!line.empty()) add_line(call.keys, line);
   for (const auto word :
        {std::string_view(process_name_), generation, std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
   }
-  call.arguments.keep(group);
-  call.arguments.add(of_group ? "g" : "u");
+  call.arguments.keep(line);
 }
 
 void ScriptArgs::pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const {
@@ -178,19 +216,21 @@ void ScriptArgs::shorten_pause(ScriptCall& call, std::string_view group, std::in
   call.arguments.add("shorten");
 }
 
-void ScriptArgs::reset(ScriptCall& call, std::string_view generation, std::string_view group,
+void ScriptArgs::reset(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
                        flow::LimitIndex limit) const {
   const Limit* counter = find(limit);
   if (!counter) return;
+  const bool narrow = counter->of_group || !counter->route.empty();
+  const LineKey line = lines_of(lane).line;
   call.keys.add(head_);
-  add_key(call.keys, *counter, group);
-  if (counter->of_group) add_line(call.keys, group);
+  add_key(call.keys, *counter, lane.group);
+  if (narrow) add_line(call.keys, line);
   for (const auto word :
        {std::string_view(process_name_), generation, std::string_view(counter->arguments[3]),
         std::string_view(counter->arguments[4]), std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
   }
-  call.arguments.keep(counter->of_group ? group : std::string_view());
+  call.arguments.keep(narrow ? std::string_view(line) : std::string_view());
 }
 
 void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
@@ -208,10 +248,10 @@ void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, in
 }
 
 std::optional<std::pair<flow::LimitIndex, std::string_view>> ScriptArgs::limit_of(std::string_view key) const {
+  constexpr std::size_t kDigits = std::tuple_size_v<flow::GroupHash::Digits>;
   for (const Limit& limit : limits_) {
-    if (limit.of_group ? key.starts_with(limit.key) : key == limit.key) {
-      return std::pair(limit.place, key.substr(limit.key.size()));
-    }
+    const bool fits = key.size() == limit.key.size() + (limit.of_group ? kDigits : 0);
+    if (fits && key.starts_with(limit.key)) return std::pair(limit.place, key.substr(limit.key.size()));
   }
   return std::nullopt;
 }
@@ -263,11 +303,11 @@ void ScriptArgs::add_key(Words& keys, const Limit& limit, std::string_view group
 }
 
 /// A semaphore of which nothing is told is left out: it has no departures to give back or to report late.
-void ScriptArgs::add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
+void ScriptArgs::add_limits(ScriptCall& call, flow::LaneKey lane, std::span<const flow::LimitIndex> without,
                             std::span<const std::string> permits) const {
   for (const Limit& limit : limits_) {
-    if (limit.of_group && group.empty()) continue;
-    add_key(call.keys, limit, group);
+    if (!limit.governs(lane)) continue;
+    add_key(call.keys, limit, lane.group);
     const bool is_semaphore = limit.arguments[0] == kSemaphore;
     const bool tells = is_semaphore && !permits.empty();
     const bool left_out = is_semaphore != tells || std::ranges::find(without, limit.place) != without.end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats one upstream's limits as keys and arguments for the scripts of lua/, in the order that each script states at
-// its top. Only shared limits appear; a limit's index among them is its number in the scripts. Pure.
+// its top. Only shared limits appear; a limit's index among those that govern the lane is its number in a script. Pure.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "penstock/limits.h"
 #include "redis/limits/arg_buffer.h"
+#include "redis/limits/group_key.h"
 
 namespace penstock::redis {
 
@@ -25,6 +27,7 @@ struct ScriptCall {
   void clear() { keys.clear(), arguments.clear(); }
 };
 
+/// Where a lane is passed, its group is the hash, and its route the name.
 class ScriptArgs {
  public:
   /// `process_name` is this process's name.
@@ -41,7 +44,9 @@ class ScriptArgs {
     bool touch = false;               ///< tell the limits in full
     std::string_view processes = {};  ///< with a touch: the key of all processes, to be counted among them; else empty
     bool left = true;                 ///< ask what is left of each limit
-    std::string_view group;           ///< its hash; empty: only the upstream's own limits apply
+    bool lists = false;               ///< also of slidingWindows, which costs more; a touch does so
+    std::string_view group;           ///< its hash; empty: no group's limits apply
+    std::string_view route = {};
     std::size_t count = 0;
     int weight = 1;
     std::int64_t more = 0;                           ///< units beyond these that would leave, too
@@ -49,17 +54,17 @@ class ScriptArgs {
     std::span<const flow::LimitIndex> without = {};  ///< limits left out; they keep their numbers
   };
   void book(ScriptCall& call, const Asked& asked) const;
-  void give_back(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
+  void give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at, int weight,
                  std::span<const flow::LimitIndex> without = {}) const;
   /// A departure booked for `from` that left at `to`, in µs on the script clock.
   struct Move {
     std::int64_t from, to;
     int weight;
   };
-  void report_late(ScriptCall& call, std::string_view generation, std::string_view group, std::span<const Move> moves,
+  void report_late(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::span<const Move> moves,
                    std::span<const flow::LimitIndex> without = {}) const;
   /// The upstream refused a request whose departure was at `departed`, in µs on the script clock.
-  void refused(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t departed,
+  void refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,
                std::span<const flow::LimitIndex> without = {}) const;
   /// What an answer says that the upstream has counted, with times on the script clock.
   struct Learned {
@@ -67,15 +72,16 @@ class ScriptArgs {
     std::int64_t departed, count, resets;
   };
   void learned(ScriptCall& call, std::string_view generation, std::string_view group, const Learned& learned) const;
-  void cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
-                   flow::Booking::Scope scope) const;
+  /// `line` as in LaneLines; empty: that of the upstream.
+  void cancel_wait(ScriptCall& call, std::string_view generation, std::string_view line) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void shorten_pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
                flow::LimitIndex limit, std::string_view told) const;
   /// The limit to which a key belongs, and the hash of its group; nothing: the key is not one of our limits'.
   std::optional<std::pair<flow::LimitIndex, std::string_view>> limit_of(std::string_view key) const;
-  void reset(ScriptCall& call, std::string_view generation, std::string_view group, flow::LimitIndex limit) const;
+  /// For a lane that waits for it, if it is the counter of a group or a route.
+  void reset(ScriptCall& call, std::string_view generation, flow::LaneKey lane, flow::LimitIndex limit) const;
 
   /// Which part of a hand-in a call is: what is handed in takes several calls if it is much.
   enum class Replay : std::uint8_t { more_follows, last, more_follows_afterwards, afterwards };
@@ -92,11 +98,33 @@ class ScriptArgs {
   using OfGroup = std::pair<flow::LimitIndex, std::string>;
   void look(ScriptCall& call, std::span<const OfGroup> limits) const;
 
-  /// The places in the configuration of the numbers that limits have in a script, in order.
+  LaneLines lines_of(flow::LaneKey lane) const {
+    const Route& its = route(lane.route);
+    return {.line = {narrowed(lane).group, its.key}, .own = {lane.group, its.key}};
+  }
+  /// The lane without its group or its route, if no other line is meant by that.
+  flow::LaneKey narrowed(flow::LaneKey lane) const {
+    const Route& its = route(lane.route);
+    if (its.name.empty()) return flow::LaneKey(lane.group);
+    return flow::LaneKey(its.by_group ? lane.group : std::string_view(), its.name);
+  }
+  /// Some shared limit is of that route.
+  bool has_route(std::string_view its_route) const { return !route(its_route).name.empty(); }
+  /// Lanes of all groups stand in one line for the limits of that route.
+  bool share_line(std::string_view its_route) const {
+    const Route& its = route(its_route);
+    return !its.name.empty() && !its.by_group;
+  }
+  /// The places of all shared limits in the configuration.
   const std::vector<flow::LimitIndex>& places() const { return places_; }
+  /// The places of the numbers that limits have in a script that is called for the lane, in order.
+  const std::vector<flow::LimitIndex>& places_of(flow::LaneKey lane) const {
+    const Route& its = route(lane.route);
+    return lane.group.empty() ? its.places : its.places_with_group;
+  }
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
-  /// A limit of the whole upstream, not a semaphore, holds lanes of every group.
+  /// A limit of the whole upstream, not a semaphore, holds lanes of every group and route.
   bool holds_all() const { return holds_all_; }
   /// What other processes are told of these limits.
   const std::string& limits_report() const { return limits_report_; }
@@ -105,15 +133,32 @@ class ScriptArgs {
   struct Limit {
     flow::LimitIndex place;
     bool of_group;
-    std::string key;                       // for a group's limit a prefix: the hash is appended
+    std::string route;  // empty: it governs all requests
+    std::string key;    // for a group's limit a prefix: the hash is appended
+    bool governs(flow::LaneKey lane) const {
+      return !(of_group && lane.group.empty()) && (route.empty() || route == lane.route);
+    }
     std::array<std::string, 6> arguments;  // kind, scope, mode, three numbers
   };
 
+  struct Route {
+    std::string name;       // empty: of lanes without a route, or of one that no shared limit has
+    std::string key;        // "@" and the hash of the name
+    bool by_group = false;  // a shared limit of its lanes is `per: group`
+    std::vector<flow::LimitIndex> places, places_with_group;  // see places_of()
+  };
+
+  void add_route(const std::vector<LimitConfig>& limits, const std::string& name);
+  /// The first, which has no name, if no shared limit has that route.
+  const Route& route(std::string_view name) const {
+    const auto found = name.empty() ? routes_.begin() : std::ranges::find(routes_, name, &Route::name);
+    return found == routes_.end() ? routes_.front() : *found;
+  }
   const Limit* find(flow::LimitIndex limit) const;
   void add_key(Words& keys, const Limit& limit, std::string_view group) const;
-  void add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
+  void add_limits(ScriptCall& call, flow::LaneKey lane, std::span<const flow::LimitIndex> without,
                   std::span<const std::string> permits = {}) const;
-  void add_line(Words& keys, std::string_view group) const { keys.join({line_, group}); }
+  void add_line(Words& keys, std::string_view line) const { keys.join({line_, line}); }
 
   const std::string upstream_, process_name_, channel_, begin_;
   const std::string head_, alive_, pause_, line_;
@@ -123,6 +168,7 @@ class ScriptArgs {
   std::vector<Limit> limits_;
   bool holds_all_ = false;
   std::vector<flow::LimitIndex> places_;
+  std::vector<Route> routes_;
 };
 
 }  // namespace penstock::redis

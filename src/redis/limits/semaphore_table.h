@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
 #include "penstock/limits.h"
 
@@ -25,15 +26,16 @@ class SemaphoreTable {
     bool of_group() const { return config.per == LimitConfig::Per::group; }
     flow::Time lease() const { return std::get<SemaphoreConfig>(config.kind).lease.count(); }
     std::int64_t capacity() const { return std::get<SemaphoreConfig>(config.kind).capacity; }
-    flow::Booking::Scope scope() const {
-      return of_group() ? flow::Booking::Scope::group : flow::Booking::Scope::upstream;
+    bool governs(flow::LaneKey lane) const {
+      return !(of_group() && lane.group.empty()) && penstock::governs(config, lane.route);
     }
+    flow::Booking::Scope scope() const { return flow::scope_of(config); }
   };
 
   explicit SemaphoreTable(const std::vector<LimitConfig>& limits);
 
-  /// Replaces the limits. A semaphore with the name and scope of one before stays the same; a new one gets a number
-  /// that none had before. Of those that are gone, only those that are held are kept.
+  /// Replaces the limits. A semaphore with the name, scope and route of one before stays the same; a new one gets a
+  /// number that none had before. Of those that are gone, only those that are held are kept.
   void change(const std::vector<LimitConfig>& limits, const std::function<bool(flow::LimitIndex)>& is_held);
 
   bool any() const { return !rows_.empty() && !rows_.front().gone(); }
@@ -42,12 +44,12 @@ class SemaphoreTable {
   const Row& row(flow::LimitIndex number) const { return *std::ranges::find(rows_, number, &Row::number); }
   /// The number of the semaphore at this place.
   flow::LimitIndex at(flow::LimitIndex place) const;
-  /// Calls `use` for each that applies to lanes of this group, in the order of the configuration.
+  /// Calls `use` for each that applies to this lane, in the order of the configuration.
   template <typename Use>
-  void each_of(std::string_view group, Use use) const {
+  void each_of(flow::LaneKey lane, Use use) const {
     for (const Row& row : rows_) {
       if (row.gone()) break;
-      if (!row.of_group() || !group.empty()) use(row);
+      if (row.governs(lane)) use(row);
     }
   }
   /// 0: there is none.

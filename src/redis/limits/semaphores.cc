@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the semaphores of a lane's group changes with an ask, a flight, a permit at hand.
+// What of the semaphores of a lane changes with an ask, a flight, a permit at hand.
 #include "redis/limits/semaphores.h"
 
 #include <algorithm>
@@ -25,12 +25,12 @@ bool Semaphores::plausible(const std::vector<std::int64_t>& permits, std::size_t
 }
 
 /// An ask tells Redis all that a renewal does, but only a renewal brings the pauses that may have been missed.
-Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::string>& told) {
+Semaphores::Claims Semaphores::claim(flow::LaneKey lane, std::vector<std::string>& told) {
   Claims claims;
-  leases_.each_of(group, [&](Entry& entry, const Row&) {
+  leases_.each_of(lane, [&](Entry& entry, const Row&) {
     HeldSemaphore& of = entry.second;
-    const auto lane = of.awaited.find(group);
-    const auto mine = lane == of.awaited.end() ? 0 : static_cast<std::int64_t>(lane->second);
+    const auto waits = of.awaited.find(lane);
+    const auto mine = waits == of.awaited.end() ? 0 : static_cast<std::int64_t>(waits->second);
     claims.push_back({&entry, of.permits.claim()});
     told.push_back(leases_.tell(entry, claims.back().count, of.waiting() - mine));
     of.asks.begin();
@@ -40,18 +40,18 @@ Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::st
   return claims;
 }
 
-void Semaphores::answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits,
-                          Time sent, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
+void Semaphores::answered(flow::LaneKey lane, const Claims& claims, const std::vector<std::int64_t>& permits, Time sent,
+                          std::size_t departures, LimitIndex awaits, std::size_t awaited) {
   std::size_t i = 0;
   for (const auto& [entry, claim] : claims) {
     const std::size_t waits_for = entry->first.limit == awaits ? awaited : 0;
-    leases_.answered(*entry, {.lane = group, .claim = claim, .departures = departures, .awaited = waits_for}, sent,
+    leases_.answered(*entry, {.lane = lane, .claim = claim, .departures = departures, .awaited = waits_for}, sent,
                      PermitReply::of(permits, i++));
   }
 }
 
-void Semaphores::failed(std::string_view group, const Claims& claims, bool foreign) {
-  for (const auto& [entry, claim] : claims) leases_.failed(*entry, {.lane = group, .claim = claim}, foreign);
+void Semaphores::failed(flow::LaneKey lane, const Claims& claims, bool foreign) {
+  for (const auto& [entry, claim] : claims) leases_.failed(*entry, {.lane = lane, .claim = claim}, foreign);
 }
 
 void Semaphores::tell(std::vector<std::string>& told) {
@@ -64,9 +64,9 @@ void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
   leases_.each_of({}, [&](Entry& entry, const Row&) { leases_.learn(entry, sent, PermitReply::of(permits, i++)); });
 }
 
-void Semaphores::adopt_unclaimed(std::string_view group, const Claims& claims, std::size_t departures) {
+void Semaphores::adopt_unclaimed(flow::LaneKey lane, const Claims& claims, std::size_t departures) {
   if (departures == 0) return;
-  leases_.each_of(group, [&](Entry& entry, const Row&) {
+  leases_.each_of(lane, [&](Entry& entry, const Row&) {
     if (std::ranges::find(claims, &entry, &Claim::of) == claims.end()) adopt(entry, departures);
   });
 }
@@ -74,11 +74,11 @@ void Semaphores::adopt_unclaimed(std::string_view group, const Claims& claims, s
 // ---- permits at hand ------------------------------------------------------------------------------------------------
 
 /// A lane that stands in line is told when its reservation is due; asking meanwhile would be in vain.
-std::optional<Semaphores::AtHand> Semaphores::take_at_hand(std::string_view group, std::size_t wanted) {
+std::optional<Semaphores::AtHand> Semaphores::take_at_hand(flow::LaneKey lane, std::size_t wanted) {
   AtHand found{.count = wanted};
   const Entry* least = nullptr;
   bool usable = true;
-  leases_.each_of(group, [&](Entry& entry, const Row& row) {
+  leases_.each_of(lane, [&](Entry& entry, const Row& row) {
     leases_.ask_for_pauses(entry);
     usable &= leases_.pauses().subscribed() && leases_.has_lease(entry) && !entry.second.called;
     const auto spare = leases_.pauses().asked() ? 0 : static_cast<std::size_t>(entry.second.permits.spare());
@@ -86,15 +86,15 @@ std::optional<Semaphores::AtHand> Semaphores::take_at_hand(std::string_view grou
     found = {.count = spare, .by = row.number};
     least = &entry;
   });
-  if (!usable || (least && !least->second.awaits(group))) return std::nullopt;
-  leases_.each_of(group, [&](Entry& entry, const Row& row) {
+  if (!usable || (least && !least->second.awaits(lane))) return std::nullopt;
+  leases_.each_of(lane, [&](Entry& entry, const Row& row) {
     HeldSemaphore& of = entry.second;
     of.permits.use(static_cast<std::int64_t>(found.count));
     if (row.number == found.by) {
-      of.awaited.find(group)->second = wanted - found.count;
+      of.awaited.find(lane)->second = wanted - found.count;
       if (of.in_line == 0) leases_.tell_later(entry);  // more wait by now than Redis knows
-    } else if (const auto lane = of.awaited.find(group); lane != of.awaited.end()) {
-      of.awaited.erase(lane);
+    } else if (const auto waits = of.awaited.find(lane); waits != of.awaited.end()) {
+      of.awaited.erase(waits);
       if (of.awaited.empty() && of.in_line > 0) leases_.tell_later(entry);
     }
   });
@@ -109,22 +109,22 @@ std::int64_t Semaphores::spare_alone(const Entry& entry) const {
   return leases_.has_lease(entry) ? permits.spare() : std::min(permits.spare(), left());
 }
 
-Semaphores::AtHand Semaphores::at_hand_alone(std::string_view group, std::size_t wanted) {
+Semaphores::AtHand Semaphores::at_hand_alone(flow::LaneKey lane, std::size_t wanted) {
   AtHand found{.count = wanted};
-  leases_.each_of(group, [&](const Entry& entry, const Row& row) {
+  leases_.each_of(lane, [&](const Entry& entry, const Row& row) {
     const auto spare = static_cast<std::size_t>(spare_alone(entry));
     if (spare < found.count) found = {.count = spare, .by = row.number};
   });
   return found;
 }
 
-void Semaphores::use_alone(std::string_view group, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
-  leases_.each_of(group, [&](Entry& entry, const Row& row) {
+void Semaphores::use_alone(flow::LaneKey lane, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
+  leases_.each_of(lane, [&](Entry& entry, const Row& row) {
     HeldSemaphore& of = entry.second;
     const auto count = static_cast<std::int64_t>(departures);
     leases_.has_part(entry) ? of.permits.use_ungranted(count) : of.permits.use(count);
-    of.awaited.erase(std::string(group));
-    if (row.number == awaits && awaited > 0) of.awaited.emplace(group, awaited);
+    of.awaited.erase(flow::LaneName(lane));
+    if (row.number == awaits && awaited > 0) of.awaited.emplace(flow::LaneName(lane), awaited);
   });
 }
 
@@ -139,17 +139,17 @@ void Semaphores::stop(LimitIndex number, flow::Booking& booking) const {
 
 // ---- flights --------------------------------------------------------------------------------------------------------
 
-void Semaphores::began_alone(std::string_view group, std::size_t departures) {
+void Semaphores::began_alone(flow::LaneKey lane, std::size_t departures) {
   if (departures == 0) return;
-  leases_.each_of(group, [&](Entry& entry, const Row&) {
+  leases_.each_of(lane, [&](Entry& entry, const Row&) {
     entry.second.permits.use_ungranted(static_cast<std::int64_t>(departures));
   });
 }
 
 /// A kept permit that no lane takes in this iteration of the loop is returned at its end.
-bool Semaphores::ended(std::string_view group) {
+bool Semaphores::ended(flow::LaneKey lane) {
   bool at_hand = false;
-  leases_.each_of(group, [&](Entry& entry, const Row& row) {
+  leases_.each_of(lane, [&](Entry& entry, const Row& row) {
     const bool keep = keeps(entry, row);
     entry.second.flight_ended(keep);
     keep ? leases_.see_to(entry) : leases_.tell_later(entry);
@@ -167,14 +167,14 @@ bool Semaphores::keeps(const Entry& entry, const Row& row) const {
   return leases_.pauses().subscribed() && leases_.has_lease(entry) && of.within_level(row.capacity(), loop_.now());
 }
 
-void Semaphores::gave_up(std::string_view group) {
-  leases_.each_of(group, [&](Entry& entry, const Row&) {
-    if (entry.second.awaited.erase(std::string(group)) > 0) leases_.tell_later(entry);
+void Semaphores::gave_up(flow::LaneKey lane) {
+  leases_.each_of(lane, [&](Entry& entry, const Row&) {
+    if (entry.second.awaited.erase(flow::LaneName(lane)) > 0) leases_.tell_later(entry);
   });
 }
 
-void Semaphores::count_existing(std::string_view group, std::size_t departures) {
-  leases_.each_of(group, [&](Entry& entry, const Row& row) {
+void Semaphores::count_existing(flow::LaneKey lane, std::size_t departures) {
+  leases_.each_of(lane, [&](Entry& entry, const Row& row) {
     if (row.is_new) adopt(entry, departures);
   });
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared semaphores of one upstream, its own and those of its groups, as lanes see them: what an ask tells and is
-// granted, what starts without a call, and what a flight that ended leaves. A permit of a flight that landed goes to a
-// waiting lane of this process while the process holds no more than the level, so most departures cost no call. For
-// shared_limiter.
+// The shared semaphores of one upstream, its own and those of its groups and routes, as lanes see them: what an ask
+// tells and is granted, what starts without a call, and what a flight that ended leaves. A permit of a flight that
+// landed goes to a waiting lane of this process while the process holds no more than the level, so most departures cost
+// no call. For shared_limiter.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "flow/limiter.h"
@@ -42,19 +41,19 @@ class Semaphores {
   using Claims = std::vector<Claim>;
   /// To be called when an ask is sent. Appends to `told` what the ask tells of each semaphore, in the order of the
   /// configuration.
-  Claims claim(std::string_view group, std::vector<std::string>& told);
+  Claims claim(flow::LaneKey lane, std::vector<std::string>& told);
   /// The same for the upstream's own semaphores, without claiming any permits.
   void tell(std::vector<std::string>& told);
   /// The reply to what tell() told.
   void heard(const std::vector<std::int64_t>& permits, flow::Time sent);
   /// The reply to an ask: the numbers of each semaphore; how many departures it granted; and whether the lane now waits
   /// for `awaited` permits of semaphore `awaits`.
-  void answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits, flow::Time sent,
+  void answered(flow::LaneKey lane, const Claims& claims, const std::vector<std::int64_t>& permits, flow::Time sent,
                 std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
   /// An ask sent before the last change was granted so many departures: semaphores that it did not tell of adopt them.
-  void adopt_unclaimed(std::string_view group, const Claims& claims, std::size_t departures);
+  void adopt_unclaimed(flow::LaneKey lane, const Claims& claims, std::size_t departures);
   /// The ask failed or its reply came too late; `foreign`: it met a foreign value.
-  void failed(std::string_view group, const Claims& claims, bool foreign = false);
+  void failed(flow::LaneKey lane, const Claims& claims, bool foreign = false);
 
   // Permits at hand.
   /// What they allow: how many departures, and which semaphore allows no more.
@@ -64,25 +63,25 @@ class Semaphores {
   };
   /// For a lane that wants so many departures and is held by no other limit. If the permits at hand are enough, or if
   /// the lane stands in line for the rest, they are used, and Redis need not be asked; otherwise nothing is done.
-  std::optional<AtHand> take_at_hand(std::string_view group, std::size_t wanted);
+  std::optional<AtHand> take_at_hand(flow::LaneKey lane, std::size_t wanted);
   /// What the permits at hand allow while Redis is gone. The answer is final, since nothing else grants any;
   /// use_alone() takes them.
-  AtHand at_hand_alone(std::string_view group, std::size_t wanted);
+  AtHand at_hand_alone(flow::LaneKey lane, std::size_t wanted);
   /// Uses so many of these; `awaited` is how many permits of `awaits` the lane still waits for.
-  void use_alone(std::string_view group, std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
+  void use_alone(flow::LaneKey lane, std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
   /// A lane waits for a permit of the semaphore with that number, or is refused for lack of one.
   void stop(flow::LimitIndex number, flow::Booking& booking) const;
 
   // Flights.
   /// So many departures were granted without Redis, whatever is held.
-  void began_alone(std::string_view group, std::size_t departures);
+  void began_alone(flow::LaneKey lane, std::size_t departures);
   /// A flight ended, or a departure is not taken. True: its permits are at hand.
-  bool ended(std::string_view group);
+  bool ended(flow::LaneKey lane);
   /// The lane no longer waits for a permit.
-  void gave_up(std::string_view group);
-  /// So many departures of this group were granted before. New semaphores register them in Redis as far as there is
+  void gave_up(flow::LaneKey lane);
+  /// So many departures of this lane were granted before. New semaphores register them in Redis as far as there is
   /// room; none is cut for lack of room.
-  void count_existing(std::string_view group, std::size_t departures);
+  void count_existing(flow::LaneKey lane, std::size_t departures);
 
  private:
   using Entry = PermitLeases::Entry;

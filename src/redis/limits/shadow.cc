@@ -63,8 +63,8 @@ void Shadow::set_clock(flow::Instant at_zero) {
   untold_.each(set);
 }
 
-void Shadow::book(std::string_view group, flow::Departure& departure) {
-  all_->book(departure.at, group, departure.weight, departure.epoch);
+void Shadow::book(flow::LaneKey lane, flow::Departure& departure) {
+  all_->book(departure.at, lane, departure.weight, departure.epoch);
   remember(departure);
 }
 
@@ -76,25 +76,24 @@ flow::Departure Shadow::as_remembered(flow::Departure departure) const {
   return departure;
 }
 
-void Shadow::give_back(flow::Time now, std::string_view group, const flow::Departure& departure) {
+void Shadow::give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) {
   const flow::Departure booked = as_remembered(departure);
-  all_->give_back(now, group, booked);
-  untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, group, booked); });
+  all_->give_back(now, lane, booked);
+  untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, lane, booked); });
 }
 
-void Shadow::refused(flow::Time now, std::string_view group, const flow::Departure& departure) {
-  all_->refused(now, group, as_remembered(departure));
+void Shadow::refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) {
+  all_->refused(now, lane, as_remembered(departure));
 }
 
-void Shadow::learned(flow::Time now, std::string_view group, const flow::Departure& departure,
-                     const flow::Report& report) {
-  all_->learned(now, group, as_remembered(departure), report);
+void Shadow::learned(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, const flow::Report& report) {
+  all_->learned(now, lane, as_remembered(departure), report);
 }
 
-flow::Departure Shadow::report_late(std::string_view group, flow::Departure departure, flow::Time at) {
+flow::Departure Shadow::report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) {
   const flow::Departure booked = as_remembered(departure);
-  all_->report_late(group, booked, at);
-  untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.report_late(group, booked, at); });
+  all_->report_late(lane, booked, at);
+  untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.report_late(lane, booked, at); });
   departure.at = at;
   remember(departure);
   return departure;
@@ -167,7 +166,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
         booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch()});
-        all_->book_unlimited(now, ask.group, ask.weight, all_->epoch());
+        all_->book_unlimited(now, ask.lane(), ask.weight, all_->epoch());
       }
       break;
     case WhenDown::wait:
@@ -182,7 +181,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
   }
   for (auto& departure : booking.departures) {
     remember(departure);
-    untold_.granted(ask.group, departure, at_zero_, rule == WhenDown::open);
+    untold_.granted(ask.lane(), departure, at_zero_, rule == WhenDown::open);
     recent_.granted_alone(departure.weight);
   }
 }

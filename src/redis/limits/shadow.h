@@ -43,11 +43,11 @@ class Shadow {
   Remembered remembered(flow::Time at) const { return {at, knows_clock_ ? by_memory(at) : 0}; }
   flow::Time recalled(const Remembered& one) const { return one.in_memory != 0 ? by_loop(one.in_memory) : one.at; }
   /// Books a departure that Redis granted.
-  void book(std::string_view group, flow::Departure& departure);
-  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
-  void refused(flow::Time now, std::string_view group, const flow::Departure& departure);
-  void learned(flow::Time now, std::string_view group, const flow::Departure& departure, const flow::Report& report);
-  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at);
+  void book(flow::LaneKey lane, flow::Departure& departure);
+  void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure);
+  void refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure);
+  void learned(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, const flow::Report& report);
+  flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at);
   /// All departures, with the limits as they are in force: undivided, or one process's part.
   flow::LocalLimiter& all() { return *all_; }
   /// How many units were granted lately.

@@ -19,7 +19,7 @@ namespace {
 constexpr Time kGrace = 1'000;  // so that the connection itself finds first that Redis is late
 
 // Messages from scripts, beside those of other objects.
-constexpr std::string_view kLine = "line";                          // " <group's hash>", or nothing, follows
+constexpr std::string_view kLine = "line";                          // " <key of the line>", or nothing, follows
 constexpr std::string_view kBack = "back", kGathered = "gathered";  // see away.lua
 
 std::unique_ptr<Shadow> shadow_of(Handover& former, const std::vector<LimitConfig>& limits, const loop::Loop& loop) {
@@ -35,6 +35,26 @@ bool has_to_replay(const Handover& former, Shadow& shadow, Time now) {
   if (shadow.all().forgettable(now)) return false;
   shadow.all_is_unknown();
   return true;
+}
+
+/// Scripts know narrow limits alone, whether of a group or of a route. No limit is named where others of the line go
+/// first.
+bool stops_route(const std::vector<LimitConfig>& limits, const BookReply& reply, bool shares_line) {
+  if (reply.scope != Scope::group || reply.limit == flow::kPause) return false;
+  if (reply.limit < 0) return shares_line;
+  return flow::scope_of(limits[static_cast<std::size_t>(reply.limit)]) == Scope::route;
+}
+
+/// What other lanes want of the same line.
+std::int64_t units_besides(const ScriptArgs& args, const flow::Ask& ask) {
+  if (args.holds_all()) return ask.others;
+  return args.share_line(ask.route) ? ask.of_route : 0;
+}
+
+/// The lane may stand in another line since the ask was sent, which the answer is not about.
+void leave_former_line(UpstreamCalls& calls, const Asking& asking) {
+  const bool is_same = asking.former_line == std::string_view(lines_of(calls, asking.lane()).line);
+  if (!is_same && !asking.former_line.empty() && calls.connected()) calls.cancel_wait(asking.former_line);
 }
 
 void set_up(PermitLeases& leases, SharedRedis& shared, const Fallback& fallback) {
@@ -92,9 +112,10 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (calls_.connected()) {
     if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
     Asking asking{.group = std::string(ask.group),
+                  .route = std::string(ask.route),
                   .count = ask.count,
                   .weight = ask.weight,
-                  .more = ask.more + (calls_.args().holds_all() ? ask.others : 0),
+                  .more = ask.more + units_besides(calls_.args(), ask),
                   .base = shadow_->remembered(now)};
     if (kept_.any() && !kept_.reserve(now, asking, booking)) return true;
     const auto id = pending_asks_.add(now, std::move(asking));
@@ -103,7 +124,7 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   }
   recovery_.asked(now);
   fallback_.answer(now, ask, booking);
-  if (ask.weight > 0) wait_list_.answered(ask.group, calls_.key_of(ask.group), booking);
+  if (ask.weight > 0) wait_list_.answered(ask.lane(), lines_of(calls_, ask.lane()), booking);
   return true;
 }
 
@@ -111,11 +132,11 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
 bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booking) {
   const bool only_permits = semaphores_.permits_only() || (ask.weight == 0 && !kept_.own());
   if (!only_permits || (ask.weight > 0 && pauses_.may_hold(now))) return false;
-  const auto at_hand = semaphores_.take_at_hand(ask.group, ask.count);
+  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
   if (!at_hand) return false;
   const flow::ConfigEpoch epoch = shadow_->all().epoch();
   for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_->book(ask.group,
+    shadow_->book(ask.lane(),
                   booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
   }
   if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
@@ -129,12 +150,13 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
   asking.former_places.reset();
   asking.epoch = shadow_->all().epoch();
   permits_.clear();
-  asking.claims = semaphores_.claim(asking.group, permits_);
+  asking.claims = semaphores_.claim(asking.lane(), permits_);
   asking.told = calls_.now();
   const UpstreamCalls::Book book{.alive = fleet_.alive(),
                                  .touch = calls_.touch_due(now),
                                  .has_unknown = shadow_->has_unknown(),
                                  .group = asking.group,
+                                 .route = asking.route,
                                  .count = asking.count,
                                  .weight = asking.weight,
                                  .more = asking.more,
@@ -145,7 +167,7 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
       })) {
     return true;
   }
-  semaphores_.failed(asking.group, asking.claims);
+  semaphores_.failed(asking.lane(), asking.claims);
   return false;
 }
 
@@ -154,19 +176,20 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
 void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time sent) {
   if (!outcome) {
     const Asking& failed = pending_asks_.find(id);
-    if (quarantine_.met(failed.group, failed.without, outcome.error())) return ask_without(id);
+    if (quarantine_.met(failed.lane(), failed.without, outcome.error())) return ask_without(id);
   }
   const Asking asking = pending_asks_.take(id);
   const BookReply* const reply = read(outcome, asking.count, asking.claims.size(), sent);
   if (reply && reply->status == Status::ok) {
     calls_.memory().enter(reply->generation);
-    reply_.name_limits(asking.former_places ? *asking.former_places : calls_.args().places());
+    reply_.name_limits(asking.former_places ? *asking.former_places : calls_.args().places_of(asking.lane()));
+    if (stops_route(limits_, reply_, calls_.args().share_line(asking.route))) reply_.scope = Scope::route;
     grants_.take_permits(asking, reply_);
     return asking.late ? grants_.take_back(asking, reply_) : apply_reply(asking);
   }
   const bool foreign = !outcome && outcome.error().kind == FailureKind::corrupt;
   if (foreign) notices_.complain(outcome.error().text);
-  semaphores_.failed(asking.group, asking.claims, foreign);
+  semaphores_.failed(asking.lane(), asking.claims, foreign);
   if (!reply) {
     fallback_.count_sharers();
     fallback_.divide();
@@ -175,7 +198,7 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
     booking_.clear();
     booking_.scope = Scope::group;
     booking_.ask_again = calls_.now();
-    return answer(asking.group);
+    return answer(asking.lane());
   }
   if (!asking.late) answer_alone(asking);
 }
@@ -215,17 +238,18 @@ void SharedLimiter::apply_reply(const Asking& asking) {
     recovery_.tell_unknown();
     shadow_->come_back(now);
     if (asking.weight > 0) {
-      wait_list_.answered(asking.group, calls_.key_of(asking.group), booking_);
-      counter_resets_.answered(now, asking.group, booking_);
+      wait_list_.answered(asking.lane(), lines_of(calls_, asking.lane()), booking_);
+      counter_resets_.answered(now, asking.lane(), booking_);
     }
   }
   if (asking.former_places) {
+    leave_former_line(calls_, asking);
     wait_list_.forget_times();
     Grants::forget_wait(asking, now, booking_);
   } else {
-    fallback_.note_left(reply_, asking.group, static_cast<std::int64_t>(reply_.departures.size()) * asking.weight);
+    fallback_.note_left(reply_, asking.lane(), static_cast<std::int64_t>(reply_.departures.size()) * asking.weight);
   }
-  answer(asking.group);
+  answer(asking.lane());
 }
 
 /// Sends the same ask once more without the quarantined limits, within its remaining time. Waiting lanes are woken,
@@ -233,14 +257,14 @@ void SharedLimiter::apply_reply(const Asking& asking) {
 void SharedLimiter::ask_without(PendingAsks::Id id) {
   const Time now = calls_.now();
   Asking& asking = pending_asks_.find(id);
-  semaphores_.failed(asking.group, asking.claims);
+  semaphores_.failed(asking.lane(), asking.claims);
   booking_.clear();
   if (asking.late) {
     pending_asks_.take(id);
   } else if (!calls_.connected()) {
     answer_alone(pending_asks_.take(id));
   } else if (kept_.release(asking); !kept_.reserve(now, asking, booking_)) {
-    answer(pending_asks_.take(id).group);
+    answer(pending_asks_.take(id).lane());
   } else if (!send(now, id)) {
     answer_alone(pending_asks_.take(id));
   }
@@ -251,15 +275,15 @@ void SharedLimiter::answer_alone(const Asking& asking) {
   kept_.release(asking);
   booking_.clear();
   fallback_.answer(calls_.now(), asking.ask(), booking_);
-  if (asking.weight > 0) wait_list_.answered(asking.group, calls_.key_of(asking.group), booking_);
-  answer(asking.group);
+  if (asking.weight > 0) wait_list_.answered(asking.lane(), lines_of(calls_, asking.lane()), booking_);
+  answer(asking.lane());
 }
 
 /// Passes booking_ on.
-void SharedLimiter::answer(const std::string& group) {
+void SharedLimiter::answer(flow::LaneKey lane) {
   auto freed = kept_.freed();
   if (booking_.departures.empty()) booking_.freed = std::move(freed);
-  events_.answer(group, booking_);
+  events_.answer(lane, booking_);
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------
@@ -270,56 +294,58 @@ Time SharedLimiter::lead() const {
 
 /// Both this process's memory of its own departures and what Redis told last are lower bounds. While some limits are
 /// quarantined, the memory has them divided, also for groups that share theirs; it is not used then.
-Time SharedLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  const Time told = wait_list_.not_before(calls_.key_of(group));
+Time SharedLimiter::ahead(Time now, flow::LaneKey lane, std::int64_t units, const flow::OtherUnits& others) const {
+  const Time told = wait_list_.not_before(lines_of(calls_, lane));
   if (calls_.connected() && !quarantine_.empty()) return std::max(now, told);
-  return std::max(shadow_->all().ahead(now, group, units, others), told);
+  return std::max(shadow_->all().ahead(now, lane, units, others), told);
 }
 
 /// By what Redis told last of all processes. For limits of groups, only this process's own memory is known.
-Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::int64_t units,
-                             std::int64_t others) const {
-  if (!calls_.connected()) return shadow_->all().expected(now, group, weight, units, others, {});
-  const Time told = ahead(now, group, 0, 0);
+Time SharedLimiter::expected(Time now, flow::LaneKey lane, int weight, std::int64_t units,
+                             const flow::OtherUnits& others) const {
+  if (!calls_.connected()) return shadow_->all().expected(now, lane, weight, units, others, {});
+  const Time told = ahead(now, lane, 0, 0);
   if (!quarantine_.empty()) return told;
-  return std::max({told, fleet_.expected(now, group, weight, units, others),
-                   shadow_->all().expected(now, group, weight, units, others, fleet_.others())});
+  return std::max({told, fleet_.expected(now, lane, weight, units, others),
+                   shadow_->all().expected(now, lane, weight, units, others, fleet_.others())});
 }
 
-void SharedLimiter::give_back(Time now, std::string_view group, const flow::Departure& departure) {
-  shadow_->give_back(now, group, departure);
-  semaphores_.ended(group);
+void SharedLimiter::give_back(Time now, flow::LaneKey lane, const flow::Departure& departure) {
+  shadow_->give_back(now, lane, departure);
+  semaphores_.ended(lane);
   if (!calls_.connected() || departure.in_redis <= 0) return;
-  reports_.give_back(group, departure.in_redis, departure.weight, departure.epoch);
+  reports_.give_back(lane, departure.in_redis, departure.weight, departure.epoch);
 }
 
-flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departure departure, Time at) {
-  departure = shadow_->report_late(group, departure, at);
-  reports_.move(group, departure);
+flow::Departure SharedLimiter::report_late(flow::LaneKey lane, flow::Departure departure, Time at) {
+  departure = shadow_->report_late(lane, departure, at);
+  reports_.move(lane, departure);
   return departure;
 }
 
-void SharedLimiter::refused(Time now, std::string_view group, const flow::Departure& departure) {
-  shadow_->refused(now, group, departure);
-  reports_.refused(group, departure);
+void SharedLimiter::refused(Time now, flow::LaneKey lane, const flow::Departure& departure) {
+  shadow_->refused(now, lane, departure);
+  reports_.refused(lane, departure);
 }
 
 /// A limit of this process learns here. A shared one learns in Redis alone, which has what all have sent.
-void SharedLimiter::learned(Time now, std::string_view group, const flow::Departure& departure,
+void SharedLimiter::learned(Time now, flow::LaneKey lane, const flow::Departure& departure,
                             const flow::Report& report) {
-  if (!limits_[static_cast<std::size_t>(report.limit)].shared) shadow_->learned(now, group, departure, report);
-  reports_.learned(group, departure, report);
+  if (!limits_[static_cast<std::size_t>(report.limit)].shared) shadow_->learned(now, lane, departure, report);
+  reports_.learned(lane, departure, report);
 }
 
-bool SharedLimiter::landed(Time now, std::string_view group) {
-  const bool at_hand = semaphores_.ended(group);
-  const bool freed = shadow_->all().landed(now, group);
+bool SharedLimiter::landed(Time now, flow::LaneKey lane) {
+  const bool at_hand = semaphores_.ended(lane);
+  const bool freed = shadow_->all().landed(now, lane);
   return at_hand || (freed && (!calls_.connected() || kept_.own()));  // Redis itself tells whose reservation is due
 }
 
-void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
-  semaphores_.gave_up(group);
-  if (wait_list_.give_up(scope, calls_.key_of(group)) && calls_.connected()) calls_.cancel_wait(scope, group);
+void SharedLimiter::cancel_wait(Time, Scope scope, flow::LaneKey lane) {
+  semaphores_.gave_up(lane);
+  const LaneLines lines = lines_of(calls_, lane);
+  if (!wait_list_.give_up(scope, lines) || !calls_.connected()) return;
+  calls_.cancel_wait(scope == Scope::upstream ? std::string_view() : std::string_view(lines.line));
 }
 
 void SharedLimiter::pause(Time now, std::string_view group, Time until) {
@@ -346,9 +372,15 @@ bool SharedLimiter::forgettable(Time now) const {
 void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   reports_.tell_now();
   const auto moved = flow::limit_remap(limits_, limits);
-  pending_asks_.change(calls_.args().places(), moved);
+  pending_asks_.each([this](Asking& one) {
+    if (!one.former_places) one.former_line = lines_of(calls_, one.lane()).line;
+  });
+  pending_asks_.change([this](flow::LaneKey lane) { return calls_.args().places_of(lane); }, moved);
   const auto before = std::exchange(limits_, limits);
   calls_.change(limits_);
+  for (const auto& line : wait_list_.leave_former([this](flow::LaneKey lane) { return lines_of(calls_, lane); })) {
+    if (calls_.connected()) calls_.cancel_wait(line);
+  }
   fleet_.change(limits_);
   quarantine_.change(moved);
   shadow_->change(now, quarantine_.by_part());
@@ -362,9 +394,9 @@ void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   owner_.standing_changed();
 }
 
-void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t departures) {
-  shadow_->all().count_existing(now, group, departures);
-  semaphores_.count_existing(group, departures);
+void SharedLimiter::count_existing(Time now, flow::LaneKey lane, std::size_t departures) {
+  shadow_->all().count_existing(now, lane, departures);
+  semaphores_.count_existing(lane, departures);
 }
 
 void SharedLimiter::message(std::string_view words) {
@@ -380,7 +412,7 @@ void SharedLimiter::message(std::string_view words) {
   if (!begins(kLine)) return;
   const auto key = words.substr(std::min(words.size(), kLine.size() + 1));
   pending_asks_.called(
-      [&](std::string_view group) { return key.empty() || std::string_view(calls_.key_of(group)) == key; });
+      [&](flow::LaneKey lane) { return key.empty() || std::string_view(lines_of(calls_, lane).line) == key; });
   wait_list_.call(key, events_);
 }
 

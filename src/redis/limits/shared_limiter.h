@@ -56,17 +56,18 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
   flow::Time patience() const override { return calls_.shared().config().timeout.count(); }
   flow::Time lead() const override;
-  flow::LimitIndex forbids(int weight) const override { return fleet_.forbids(weight); }
-  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
-  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
-  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override;
-  void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override;
-  void learned(flow::Time now, std::string_view group, const flow::Departure& departure,
+  flow::LimitIndex forbids(int weight, std::string_view route) const override { return fleet_.forbids(weight, route); }
+  flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
+                   const flow::OtherUnits& others) const override;
+  void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override;
+  flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override;
+  void refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override;
+  void learned(flow::Time now, flow::LaneKey lane, const flow::Departure& departure,
                const flow::Report& report) override;
-  bool landed(flow::Time now, std::string_view group) override;
-  flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
-                      std::int64_t others) const override;
-  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
+  bool landed(flow::Time now, flow::LaneKey lane) override;
+  flow::Time expected(flow::Time now, flow::LaneKey lane, int weight, std::int64_t units,
+                      const flow::OtherUnits& others) const override;
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, flow::LaneKey lane) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
   bool shorten_pauses(flow::Time now, flow::Time latest) override;
   flow::PauseSharing* pauses_shared() override { return &messages_; }
@@ -75,7 +76,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   /// it.
   bool forgettable(flow::Time now) const override;
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
-  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override;
+  void count_existing(flow::Time now, flow::LaneKey lane, std::size_t departures) override;
 
   SeenLimits* reader() override { return &seen_; }
 
@@ -97,7 +98,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void apply_reply(const Asking& asking);
   void ask_without(PendingAsks::Id id);
   void answer_alone(const Asking& asking);
-  void answer(const std::string& group);
+  void answer(flow::LaneKey lane);
   void left_redis() override;
   void joined_redis() override;
   void memory_lost() override { pauses_.tell_all(); }
@@ -121,7 +122,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   DepartureReports reports_{calls_, quarantine_, shadow_->recent(), limits_};
   Grants grants_{calls_, *shadow_, kept_, reports_, semaphores_};
   CounterResets counter_resets_{calls_, quarantine_, wait_list_, limits_};
-  Fallback fallback_{calls_, *shadow_, semaphores_, fleet_, limits_};
+  Fallback fallback_{calls_, *shadow_, semaphores_, fleet_};
   Recovery recovery_{calls_, *shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this};
 
   // Reused, to save allocations.

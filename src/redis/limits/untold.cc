@@ -7,15 +7,15 @@
 
 namespace penstock::redis {
 
-void Untold::granted(std::string_view group, const flow::Departure& departure, flow::Instant at_zero, bool unlimited) {
+void Untold::granted(flow::LaneKey lane, const flow::Departure& departure, flow::Instant at_zero, bool unlimited) {
   granted_until_ = std::max(granted_until_, departure.at);
   for (auto* untold : {&unknown_, told_ != 0 ? &later_ : nullptr}) {
     if (!untold) continue;
     if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(*limits_, at_zero, all_.epoch());
     if (unlimited) {
-      (*untold)->book_unlimited(departure.at, group, departure.weight, departure.epoch);
+      (*untold)->book_unlimited(departure.at, lane, departure.weight, departure.epoch);
     } else {
-      (*untold)->book(departure.at, group, departure.weight, departure.epoch);
+      (*untold)->book(departure.at, lane, departure.weight, departure.epoch);
     }
   }
 }

@@ -32,7 +32,7 @@ class Untold {
   void add_all() { all_unknown_ = true; }
 
   /// Granted without Redis, by these limits or by none.
-  void granted(std::string_view group, const flow::Departure& departure, flow::Instant at_zero, bool unlimited);
+  void granted(flow::LaneKey lane, const flow::Departure& departure, flow::Instant at_zero, bool unlimited);
   /// Calls `use` for the limiters that hold this departure.
   template <typename Use>
   void each_of(const flow::Departure& departure, Use use) {

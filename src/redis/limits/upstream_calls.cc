@@ -36,6 +36,7 @@ bool UpstreamCalls::worked(const Outcome& outcome) const {
 bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   const bool keeps_to_part = when_down() == WhenDown::share;
   const std::string_view since = keeps_to_part ? memory_.mark_to_tell(book.has_unknown) : "";
+  const bool has_lists = keeps_to_part && args_.has_route(book.route) && asked_left_.due(now, book.route, book.touch);
   const std::string_view processes = book.touch ? shared_.presence_key(now) : std::string_view();
   if (!processes.empty()) {
     done = [&shared = shared_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
@@ -50,7 +51,9 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
                      .touch = book.touch,
                      .processes = processes,
                      .left = keeps_to_part,
+                     .lists = has_lists,
                      .group = key_of(book.group),
+                     .route = book.route,
                      .count = book.count,
                      .weight = book.weight,
                      .more = book.more,
@@ -60,23 +63,26 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   return call(Script::book, std::move(done));
 }
 
-void UpstreamCalls::give_back(std::string_view group, std::int64_t at, int weight,
+void UpstreamCalls::give_back(flow::LaneKey lane, std::int64_t at, int weight,
                               std::span<const flow::LimitIndex> without) {
+  const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.give_back(call_, memory_.generation(), key_of(group), at, weight, without);
+  args_.give_back(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, weight, without);
   call(Script::give_back);
 }
 
-void UpstreamCalls::report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
+void UpstreamCalls::report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
                                 std::span<const flow::LimitIndex> without) {
+  const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.report_late(call_, memory_.generation(), key_of(group), moves, without);
+  args_.report_late(call_, memory_.generation(), flow::LaneKey(group, lane.route), moves, without);
   call(Script::report_late);
 }
 
-void UpstreamCalls::refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without) {
+void UpstreamCalls::refused(flow::LaneKey lane, std::int64_t departed, std::span<const flow::LimitIndex> without) {
+  const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.refused(call_, memory_.generation(), key_of(group), departed, without);
+  args_.refused(call_, memory_.generation(), flow::LaneKey(group, lane.route), departed, without);
   call(Script::refused);
 }
 
@@ -86,9 +92,9 @@ void UpstreamCalls::learned(std::string_view group, const ScriptArgs::Learned& l
   call(Script::learned);
 }
 
-void UpstreamCalls::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
+void UpstreamCalls::cancel_wait(std::string_view line) {
   call_.clear();
-  args_.cancel_wait(call_, memory_.generation(), key_of(group), scope);
+  args_.cancel_wait(call_, memory_.generation(), line);
   call(Script::cancel_wait);
 }
 
@@ -98,9 +104,10 @@ bool UpstreamCalls::pause(std::string_view group, Time length, Call::Done done, 
   return call(Script::pause, std::move(done));
 }
 
-bool UpstreamCalls::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {
+bool UpstreamCalls::reset(flow::LimitIndex counter, flow::LaneKey lane, Call::Done done) {
+  const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.reset(call_, memory_.generation(), key_of(group), counter);
+  args_.reset(call_, memory_.generation(), flow::LaneKey(group, lane.route), counter);
   return call(Script::reset, std::move(done));
 }
 

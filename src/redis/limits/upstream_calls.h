@@ -13,6 +13,7 @@
 #include "base/weak_self.h"
 #include "flow/group_hash.h"
 #include "flow/limiter.h"
+#include "redis/limits/asked_left.h"
 #include "redis/limits/book_reply.h"
 #include "redis/limits/clock_map.h"
 #include "redis/limits/group_key.h"
@@ -46,7 +47,7 @@ class UpstreamCalls {
   GroupKey key_of(std::string_view group) const { return {hash_, group}; }
   /// For callbacks: null when the limiter is gone.
   base::WeakSelf<UpstreamCalls>::Ref ref() const { return self_.ref(); }
-  void change(const std::vector<LimitConfig>& limits) { args_.set_limits(limits), ++changes_; }
+  void change(const std::vector<LimitConfig>& limits) { args_.set_limits(limits), asked_left_.clear(), ++changes_; }
   /// How often the limits have changed: the reply to a call is about the limits that it told.
   std::uint64_t changes() const { return changes_; }
 
@@ -67,6 +68,7 @@ class UpstreamCalls {
     bool touch = false;        ///< tell that this process is alive, and its limits in full
     bool has_unknown = false;  ///< this process remembers what Redis does not know
     std::string_view group;
+    std::string_view route = {};
     std::size_t count = 0;
     int weight = 1;
     std::int64_t more = 0;
@@ -81,15 +83,16 @@ class UpstreamCalls {
   /// When an ask did it last; 0 or earlier: none did.
   flow::Time touched() const { return touched_; }
 
-  void give_back(std::string_view group, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
-  void report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
+  void give_back(flow::LaneKey lane, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
+  void report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
-  void refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without);
+  void refused(flow::LaneKey lane, std::int64_t departed, std::span<const flow::LimitIndex> without);
   void learned(std::string_view group, const ScriptArgs::Learned& learned);
-  void cancel_wait(flow::Booking::Scope scope, std::string_view group);
+  /// As in ScriptArgs.
+  void cancel_wait(std::string_view line);
   /// `shortens`: none begins, and one that Redis keeps ends so soon at the latest.
   bool pause(std::string_view group, flow::Time length, Call::Done done, bool shortens = false);
-  bool reset(flow::LimitIndex counter, std::string_view group, Call::Done done);
+  bool reset(flow::LimitIndex counter, flow::LaneKey lane, Call::Done done);
   /// `group` is the hash. A semaphore that is gone (`place` kNoLimit) is told by `semaphore`.
   bool permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group, std::string_view told,
                int alive, Call::Done done);
@@ -101,7 +104,7 @@ class UpstreamCalls {
   void publish(std::string_view words) { shared_.publish_to_all(upstream_ + " " + std::string(words)); }
 
  private:
-  static constexpr flow::Time kTouchAfter = 500'000;
+  static constexpr flow::Time kTouchAfter = AskedLeft::kEvery;
 
   /// Without `done` nothing is called but OnFailure, where it fails.
   bool call(Script script, Call::Done done = {});
@@ -118,8 +121,14 @@ class UpstreamCalls {
   Standing standing_ = Standing::down;
   KnownMemory memory_;
   flow::Time touched_;
+  AskedLeft asked_left_;  // of routes that have limits of their own
   base::WeakSelf<UpstreamCalls> self_{this};
 };
+
+inline LaneLines lines_of(const UpstreamCalls& calls, flow::LaneKey lane) {
+  const GroupKey group = calls.key_of(lane.group);
+  return calls.args().lines_of(flow::LaneKey(group, lane.route));
+}
 
 inline bool recovering(const UpstreamCalls& calls) { return calls.standing() == UpstreamCalls::Standing::recovering; }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the lanes of one upstream were told to wait for: the upstream's limits, where one entry serves whichever lane
-// comes next, and groups that wait for limits of their own. Redis knows groups only by their keys. Says whether the
-// upstream is in use. Pure. For shared_limiter.
+// comes next, and limits of groups and routes. Redis knows these only by the keys of their lines. Where lanes of
+// several groups stand in one line, as those of a route do, its entry is theirs together; what holds one of them alone,
+// such as a pause of its group, has an entry of the lane's own. Says whether the upstream is in use. Pure. For
+// shared_limiter.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +14,9 @@
 #include <vector>
 
 #include "base/text_map.h"
+#include "flow/lane_key.h"
 #include "flow/limiter.h"
+#include "redis/limits/group_key.h"
 
 namespace penstock::redis {
 
@@ -27,76 +31,91 @@ class WaitList {
   static constexpr flow::Time kInUse = 4'000'000;  ///< µs after the last ask
 
   /// A lane's ask was answered with `booking`: what the lane was told before no longer counts.
-  void answered(std::string_view group, std::string_view key, const flow::Booking& booking) {
+  void answered(flow::LaneKey lane, const LaneLines& lines, const flow::Booking& booking) {
     const bool waits = booking.stop == flow::Booking::Stop::turn && booking.not_before != 0;
     if (booking.scope == Scope::upstream || !waits) {
       has_reservation_ = waits;
       not_before_ = waits ? booking.not_before : 0;
     }
-    if (waits && booking.scope == Scope::group) {
-      groups_[std::string(key)] = {std::string(group), booking.not_before};
-    } else {
-      give_up(Scope::group, key);
-    }
+    const One told{flow::LaneName(lane), booking.scope, booking.not_before};
+    if (waits && booking.scope == Scope::group) return void(lines_[std::string(lines.own)] = told);
+    erase(lines.own);
+    if (!waits || booking.scope == Scope::upstream) return void(erase(lines.line));
+    lines_[std::string(lines.line)] = told;
   }
-  /// No lane wants that departure any more. False: this process has no reservation in that line.
-  bool give_up(Scope scope, std::string_view key) {
+  /// That lane, with the scope of a route no lane of it, or with that of the upstream no lane at all wants a departure
+  /// any more. False: this process has no reservation that was theirs alone.
+  bool give_up(Scope scope, const LaneLines& lines) {
     if (scope == Scope::upstream) return std::exchange(has_reservation_, false);
-    const auto known = groups_.find(key);
-    if (known == groups_.end()) return false;
-    groups_.erase(known);
-    return true;
+    if (scope == Scope::group) return erase(lines.own) && !lines.shared();
+    return lines.shared() && erase(lines.line);  // else each lane gives its own up
+  }
+  /// The limits have changed, and with them the lines of some lanes. The keys of lines in which this process may still
+  /// have a reservation, though its lanes do not stand in them any more.
+  template <typename LinesOf>
+  std::vector<std::string> leave_former(LinesOf lines_of) {
+    std::vector<std::string> former;
+    std::erase_if(lines_, [&](const auto& entry) {
+      const LaneLines now = lines_of(entry.second.lane);
+      if (entry.first == std::string_view(now.line)) return false;
+      former.push_back(entry.first);
+      return true;
+    });
+    return former;
   }
   /// Reservations stay, but their times are dropped, since they came from other limits.
   void forget_times() {
     not_before_ = 0;
-    for (auto& [key, one] : groups_) one.not_before = 0;
+    for (auto& [key, one] : lines_) one.not_before = 0;
   }
   /// This process stands in no line.
-  bool empty() const { return !has_reservation_ && groups_.empty(); }
-  /// The name of the group with that key, if it waits for limits of its own.
-  const std::string* group_of(std::string_view key) const {
-    const auto known = groups_.find(key);
-    return known == groups_.end() ? nullptr : &known->second.group;
+  bool empty() const { return !has_reservation_ && lines_.empty(); }
+  /// A lane waits in the line with that key.
+  bool waits(std::string_view key) const { return lines_.contains(key); }
+  /// The time before which the lane was told that it does not leave; 0: none.
+  flow::Time not_before(const LaneLines& lines) const {
+    const Time of_line = told(lines.line), alone = lines.shared() ? told(lines.own) : 0;
+    return std::max({not_before_, of_line, alone});
   }
-  /// The time before which no lane of that group was told to leave; 0: none.
-  flow::Time not_before(std::string_view key) const {
-    const auto known = groups_.find(key);
-    return known == groups_.end() ? not_before_ : std::max(not_before_, known->second.not_before);
-  }
-  /// Drops everything. Returns the groups that waited for limits of their own.
-  std::vector<std::string> forget() {
-    std::vector<std::string> names;
-    for (auto& [key, one] : groups_) names.push_back(std::move(one.group));
-    groups_.clear();
+  /// Drops everything. What lanes were told to wait for no longer counts: all may ask again.
+  void wake(flow::LimiterEvents& lanes) {
+    const auto lines = std::exchange(lines_, {});
     has_reservation_ = false;
     not_before_ = 0;
-    return names;
-  }
-  /// What lanes were told to wait for no longer counts: all may ask again.
-  void wake(flow::LimiterEvents& lanes) {
-    const auto groups = forget();
     lanes.retry(Scope::upstream, {});
-    for (const auto& group : groups) lanes.retry(Scope::group, group);
+    for (const auto& [key, one] : lines) lanes.retry(one.scope, one.lane);
   }
-  /// Redis calls the lanes of the whole upstream, or of the group with that key.
+  /// Redis calls the lanes of the whole upstream, or those of the line with that key.
   void call(std::string_view key, flow::LimiterEvents& lanes) const {
     if (key.empty()) return lanes.retry(Scope::upstream, {});
-    const std::string* waiting = group_of(key);
-    if (!waiting) return;
-    const std::string name = *waiting;  // its entry changes meanwhile
-    lanes.retry(Scope::group, name);
+    const auto known = lines_.find(key);
+    if (known == lines_.end()) return;
+    const One one = known->second;  // its entry changes meanwhile
+    lanes.retry(one.scope, one.lane);
   }
 
  private:
+  using Time = flow::Time;
   struct One {
-    std::string group;
-    flow::Time not_before;
+    flow::LaneName lane;  // the last of them that was told
+    Scope scope;
+    Time not_before;
   };
+
+  bool erase(std::string_view key) {
+    const auto known = lines_.find(key);
+    if (known == lines_.end()) return false;
+    lines_.erase(known);
+    return true;
+  }
+  Time told(std::string_view key) const {
+    const auto known = lines_.find(key);
+    return known == lines_.end() ? 0 : known->second.not_before;
+  }
 
   bool has_reservation_ = false;  // in the line of the upstream
   flow::Time not_before_ = 0;     // as last told for the upstream; 0: nothing
-  base::TextMap<One> groups_;
+  base::TextMap<One> lines_;
   flow::Time last_asked_ = std::numeric_limits<flow::Time>::min() / 2;
 };
 

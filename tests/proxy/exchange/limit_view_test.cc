@@ -101,7 +101,7 @@ class GroupsTest : public testing::Test {
 TEST_F(GroupsTest, are_the_twenty_with_most_pending_and_then_those_whose_limits_are_used_most) {
   wait("first", 1);  // takes the slot
   for (int i = 1; i <= 15; ++i) wait("queue " + std::to_string(i), i);
-  for (int i = 1; i <= 15; ++i) limiter_.book(2'000, "used " + std::to_string(i), 10 * i);
+  for (int i = 1; i <= 15; ++i) limiter_.book(2'000, flow::LaneKey("used " + std::to_string(i)), 10 * i);
   const auto groups = view_.groups(2'000, limiter_.reader(), scheduler_.gates().lanes());
   ASSERT_EQ(groups.size(), 20u);
   for (std::size_t i = 0; i < 15; ++i) {
@@ -121,7 +121,7 @@ TEST_F(GroupsTest, of_queues_of_the_same_length_show_those_whose_limits_are_used
   wait("first", 1);
   for (int i = 1; i <= 30; ++i) {
     wait("group " + std::to_string(i), 2);
-    limiter_.book(2'000, "group " + std::to_string(i), i);
+    limiter_.book(2'000, flow::LaneKey("group " + std::to_string(i)), i);
   }
   const auto groups = view_.groups(2'000, limiter_.reader(), scheduler_.gates().lanes());
   ASSERT_EQ(groups.size(), 20u);

@@ -48,7 +48,7 @@ TEST(BookReply, of_a_grant_has_departures_and_limits) {
 
 TEST(BookReply, of_a_turn_says_when_to_ask_again) {
   BookReply reply;
-  ASSERT_TRUE(read(wire({"*11", "'gen", "'ok", "1000000", "-3", "'turn", "'g", "1", "2000000", "2050000", "*0", "*0"}),
+  ASSERT_TRUE(read(wire({"*11", "'gen", "'ok", "1000000", "-3", "'turn", "'n", "1", "2000000", "2050000", "*0", "*0"}),
                    2, reply));
   EXPECT_EQ(reply.alive, -3) << "three at least";
   EXPECT_EQ(reply.stop, flow::Booking::Stop::turn);

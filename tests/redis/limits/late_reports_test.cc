@@ -29,7 +29,9 @@ class LateDeparturesTest : public testing::Test {
 
   test::TestLoop run_;
   std::vector<std::pair<std::string, LateReports::Moves>> told_;
-  LateReports late_{run_.loop, [this](std::string_view group, const auto& moves) { told_.emplace_back(group, moves); }};
+  LateReports late_{run_.loop, [this](flow::LaneKey lane, const auto& moves) {
+                      told_.emplace_back(std::string(lane.group) + std::string(lane.route), moves);
+                    }};
 };
 
 TEST_F(LateDeparturesTest, of_a_burst_are_told_together_the_earliest_first) {
@@ -40,12 +42,13 @@ TEST_F(LateDeparturesTest, of_a_burst_are_told_together_the_earliest_first) {
   EXPECT_THAT(from(told_[0].second), ElementsAre(3, 5, 7));
 }
 
-TEST_F(LateDeparturesTest, of_each_group_are_told_for_themselves) {
+TEST_F(LateDeparturesTest, of_each_lane_are_told_for_themselves) {
   late_.add("a", {1, 9'000, 1});
   late_.add("b", {2, 9'000, 1});
   late_.add("a", {3, 9'000, 1});
+  late_.add(flow::LaneKey("a", "b"), {4, 9'000, 1});
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
-  EXPECT_THAT(told_, UnorderedElementsAre(Pair("a", SizeIs(2)), Pair("b", SizeIs(1))));
+  EXPECT_THAT(told_, UnorderedElementsAre(Pair("a", SizeIs(2)), Pair("b", SizeIs(1)), Pair("ab", SizeIs(1))));
 }
 
 TEST_F(LateDeparturesTest, whose_places_may_be_asked_for_are_told_first) {

@@ -68,18 +68,23 @@ TEST_F(AsksTest, can_be_taken_late_and_say_so) {
   EXPECT_THAT(late_, ElementsAre("a"));
 }
 
+/// Of every lane.
+PendingAsks::PlacesOf places(std::vector<flow::LimitIndex> all) {
+  return [all](flow::LaneKey) { return all; };
+}
+
 TEST_F(AsksTest, know_the_places_of_the_limits_that_they_told_whatever_has_changed) {
   const auto a = add("a");
-  pending_asks_.change({0, 2, 3}, std::vector<flow::LimitIndex>{1, 0, flow::kNoLimit, 2});
+  pending_asks_.change(places({0, 2, 3}), std::vector<flow::LimitIndex>{1, 0, flow::kNoLimit, 2});
   const auto b = add("b");
-  pending_asks_.change({1, 2}, std::vector<flow::LimitIndex>{0, 3, 1});
+  pending_asks_.change(places({1, 2}), std::vector<flow::LimitIndex>{0, 3, 1});
   EXPECT_THAT(pending_asks_.take(a).former_places, Optional(ElementsAre(3, flow::kNoLimit, 1)));
   EXPECT_THAT(pending_asks_.take(b).former_places, Optional(ElementsAre(3, 1)));
 }
 
 TEST_F(AsksTest, of_the_groups_that_are_called_know_it) {
   const auto a = add("a"), b = add("b");
-  pending_asks_.called([](const std::string& group) { return group == "a"; });
+  pending_asks_.called([](flow::LaneKey lane) { return lane.group == "a"; });
   EXPECT_TRUE(pending_asks_.take(a).called);
   EXPECT_FALSE(pending_asks_.take(b).called);
 }

@@ -172,6 +172,47 @@ TEST_F(QuarantineTest, of_a_group_it_is_that_of_this_group_alone) {
   EXPECT_THAT(a->refused(), SizeIs(2));
 }
 
+/// The key under which Redis keeps the only limit of a route, in which as many requests are counted as have left.
+std::string key_of_route(test::RedisServer& server) {
+  const auto keys = server.run({"KEYS", "penstock:{github}:*@*"});
+  EXPECT_THAT(keys.items, SizeIs(1));
+  return keys.items.empty() ? std::string() : keys.items[0].text;
+}
+
+TEST_F(QuarantineTest, of_a_route_it_is_that_limit_alone_whatever_the_name) {
+  config_.when_down = WhenDown::open;
+  for (const std::string route : {"POST /search", "GET /search X-Tier", "search"}) {
+    server_.run({"FLUSHALL"});
+    LimitConfig limit = sliding(3);
+    limit.name = route + ":slidingWindow", limit.route = route;
+    const auto a = desk({pacer(20), limit});
+    a->arrive(1, flow::LaneKey("", route));
+    ASSERT_TRUE(took_off(*a, 1));
+    spoil(key_of_route(server_));
+    a->arrive(6, flow::LaneKey("", route));
+    ASSERT_TRUE(took_off(*a, 7)) << "nothing is left of the limit";
+    EXPECT_THAT(a->notices(), ElementsAre(HasSubstr("limit " + limit.name + " of github goes on without Redis")));
+    EXPECT_GE(a->took_off()[6].booked - a->took_off()[1].booked, 5 * 50'000 - clock_error(*a)) << "by the pacer";
+  }
+}
+
+TEST_F(QuarantineTest, of_a_route_it_is_not_that_of_groups_which_has_the_name_of_the_route) {
+  config_.when_down = WhenDown::open;
+  LimitConfig each = sliding(3), of_search = sliding(5);
+  each.name = "search", each.per = LimitConfig::Per::group;
+  of_search.name = "search:slidingWindow", of_search.route = "search";
+  const auto a = desk({each, of_search});
+  const flow::LaneKey lane("one", "search");
+  a->arrive(1, lane);
+  ASSERT_TRUE(took_off(*a, 1));
+  spoil(key_of_route(server_));
+  a->arrive(5, lane);
+  ASSERT_TRUE(took_off(*a, 3));
+  run_.run_for(kSecond / 4);
+  EXPECT_THAT(a->took_off(), SizeIs(3)) << "the limit of the group holds";
+  EXPECT_THAT(a->notices(), ElementsAre(HasSubstr("limit search:slidingWindow of github goes on without Redis")));
+}
+
 TEST_F(QuarantineTest, two_may_be_at_once) {
   config_.when_down = WhenDown::open;
   const auto a = desk({pacer(0.1), {.kind = PacerConfig{.qps = 0.1}, .name = "slow"}, sliding(20)});

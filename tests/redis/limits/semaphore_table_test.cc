@@ -17,9 +17,9 @@ LimitConfig a_pacer() { return {.kind = PacerConfig{.qps = 1}, .name = "pacer"};
 const auto kAllHeld = [](flow::LimitIndex) { return true; };
 const auto kNoneHeld = [](flow::LimitIndex) { return false; };
 
-std::vector<flow::LimitIndex> numbers(const SemaphoreTable& table, std::string_view group) {
+std::vector<flow::LimitIndex> numbers(const SemaphoreTable& table, flow::LaneKey lane) {
   std::vector<flow::LimitIndex> found;
-  table.each_of(group, [&](const SemaphoreTable::Row& row) { found.push_back(row.number); });
+  table.each_of(lane, [&](const SemaphoreTable::Row& row) { found.push_back(row.number); });
   return found;
 }
 
@@ -29,6 +29,20 @@ TEST(SemaphoreTable, has_those_of_the_group_for_lanes_of_a_group_alone) {
   EXPECT_THAT(numbers(table, "reds"), ElementsAre(1, 2));
   EXPECT_FALSE(table.permits_only());
   EXPECT_EQ(table.shortest_lease(), 30'000'000);
+}
+
+TEST(SemaphoreTable, has_those_of_a_route_for_its_lanes_alone) {
+  auto of_route = semaphore_named("one"), of_each = semaphore_named("one", LimitConfig::Per::group);
+  of_route.route = of_each.route = "search";
+  const SemaphoreTable table({semaphore_named("one"), of_route, of_each});
+  EXPECT_THAT(numbers(table, ""), ElementsAre(0));
+  EXPECT_THAT(numbers(table, flow::LaneKey("", "search")), ElementsAre(0, 1));
+  EXPECT_THAT(numbers(table, flow::LaneKey("reds", "search")), ElementsAre(0, 1, 2));
+  EXPECT_THAT(numbers(table, flow::LaneKey("reds", "write")), ElementsAre(0));
+  using Scope = flow::Booking::Scope;
+  EXPECT_EQ(table.row(0).scope(), Scope::upstream);
+  EXPECT_EQ(table.row(1).scope(), Scope::route);
+  EXPECT_EQ(table.row(2).scope(), Scope::group);
 }
 
 TEST(SemaphoreTable, keeps_numbers_when_places_change_and_reuses_none) {

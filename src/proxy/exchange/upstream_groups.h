@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups into which the requests of one upstream are cut, by its rule, as far as its limiter can remember them.
+// Part of upstream.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "flow/limiter.h"
+#include "http/fields.h"
+#include "http/target.h"
+#include "penstock/config.h"
+#include "penstock/snapshot.h"
+#include "proxy/exchange/services.h"
+#include "proxy/route/grouping.h"
+
+namespace penstock::proxy {
+
+class UpstreamGroups {
+ public:
+  /// By the rule of these settings, of which a copy of `redact` is not made; without a rule there are no groups.
+  void change(const Services& services, const std::string& upstream, const UpstreamSettings& settings);
+
+  const std::optional<Grouping>& grouping() const { return grouping_; }
+  /// The group of a request, or kOtherGroups if the limiter has no room for another group, which is told once. Needs
+  /// grouping().
+  std::string of(const http::Target& target, const http::Fields& fields, const flow::Limiter& limiter,
+                 const Services& services, const std::string& upstream);
+  /// Replaces the names of groups by what people may see.
+  void label(UpstreamSnapshot& shown) const;
+
+ private:
+  std::optional<Grouping> grouping_;  // nothing: there are no groups
+  bool others_told_ = false;
+};
+
+}  // namespace penstock::proxy
