@@ -284,9 +284,8 @@ void Asker::settle(Time now, Lane& lane) {
   for (; lane.has_surplus(); ++given_back) return_departure(now, lane, lane.departures.pop_back());
   if (given_back > 0) permit_may_be_free(lane);
   if (lane.queue.empty() && !lane.has_resuming() && lane.ask.line()) {
-    // Of what its route was told, other lanes may still wait for their part.
-    const bool of_all = *lane.ask.line() == Booking::Scope::upstream;
-    limiter_->cancel_wait(now, of_all ? Booking::Scope::upstream : Booking::Scope::group, lane.key());
+    // For itself alone: other lanes may still wait, for a permit or for what all of them or its route were told.
+    limiter_->cancel_wait(now, Booking::Scope::group, lane.key());
     lane.ask.leave_line();
     permit_may_be_free(lane);  // tunnels that resume relied on the lane's place in the line, too
   }

@@ -184,7 +184,7 @@ TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::permit});
   yard.cancel(1);
-  EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Booking::Scope::upstream, std::string())));
+  EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Booking::Scope::group, std::string())));
 }
 
 /// Two tunnels rest and ask to go on, one of lane `a` and one of `second_group`; the first is told to wait for a

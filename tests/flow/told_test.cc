@@ -100,6 +100,19 @@ TEST(Turn, of_the_upstream_is_kept_while_an_ask_is_under_way) {
   EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Scope::upstream, "b")));
 }
 
+TEST(Turn, of_the_upstream_is_kept_when_a_lane_that_waits_for_a_permit_of_it_has_nobody_left) {
+  SlowLimiter limiter;
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
+  yard.arrive(1, "a");
+  yard.answer(Booking{.stop = Booking::Stop::permit}, "a");
+  yard.arrive(2, "b");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "b");
+  yard.cancel(1);
+  EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Scope::group, "a"))) << "b still waits for the upstream's turn";
+  yard.cancel(2);
+  EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Scope::group, "a"), std::pair(Scope::upstream, "b")));
+}
+
 TEST(Turn, of_the_upstream_lets_lanes_ask_one_by_one_until_a_departure_is_granted_at_once) {
   SlowLimiter limiter;
   SchedulerFixture yard({.max_concurrent = 8}, limiter);
