@@ -35,6 +35,15 @@ void each_once(LaneList& list, Use use) {
   }
 }
 
+/// The lane waits for the permit no more. False: it does not ask for it either, as others of its route hold it back, or
+/// as a departure is far ahead; it asks for a permit again when it asks for a departure.
+bool may_have_permit(Time now, Lanes& lanes, Lane& lane, Booking::Scope of) {
+  lanes.rest(now, lane);
+  const bool asks = lane.in_list.list == &lanes.wanting() || lane.in_list.list == &lanes.returning();
+  if (asks) lane.ask.offer_permits(of, 1);
+  return asks;
+}
+
 }  // namespace
 
 Lane& Lanes::of(LaneKey key) {
@@ -112,6 +121,7 @@ void Lanes::place(Time now, Lane& lane) {
     if (lane.ask.take_precedence() || is_due) list.put_first(lane);
   }
   due_.place(lane);
+  if (behind) pass_permits_on(now, lane);  // which it was to ask for before others of its route held it back
   if (behind || (had_slot && !lane.for_route.with_slot)) let_next_ask(now, *lane.route);
 }
 
@@ -189,10 +199,10 @@ void Lanes::permit_came(Time now, Lane& lane) {
 /// A lane that waits for another semaphore's permit would be told the same again.
 void Lanes::permit_freed(Time now, LimitIndex semaphore) {
   const auto offer = [&](LaneList& awaiting, Booking::Scope of) {
-    for (Lane* one = awaiting.empty() ? nullptr : &awaiting.front(); one; one = one->in_list.next) {
-      if (one->ask.limited().by != semaphore) continue;
-      one->ask.offer_permits(of, 1);
-      return rest(now, *one);
+    Lane* next = nullptr;
+    for (Lane* one = awaiting.empty() ? nullptr : &awaiting.front(); one; one = next) {
+      next = one->in_list.next;
+      if (one->ask.limited().by == semaphore && may_have_permit(now, *this, *one, of)) return;
     }
   };
   offer(awaiting_, Booking::Scope::upstream);
@@ -201,10 +211,8 @@ void Lanes::permit_freed(Time now, LimitIndex semaphore) {
 
 /// To the lane that has waited longest, if any waits.
 void Lanes::offer_permit(Time now, LaneList& awaiting, Booking::Scope of) {
-  if (awaiting.empty()) return;
-  Lane& lane = awaiting.front();
-  lane.ask.offer_permits(of, 1);
-  rest(now, lane);
+  while (!awaiting.empty() && !may_have_permit(now, *this, awaiting.front(), of)) {
+  }
 }
 
 void Lanes::pass_permits_on(Time now, Lane& lane) {

@@ -16,8 +16,6 @@ using testing::Pair;
 using testing::SizeIs;
 using Scope = Booking::Scope;
 
-const LaneKey kSearchOfA("a", "search"), kSearchOfB("b", "search"), kSearchOfC("c", "search");
-
 // ---- requests that weigh more ---------------------------------------------------------------------------------------
 
 TEST(RouteLanes, a_request_leaves_though_a_heavier_one_before_it_was_refused) {

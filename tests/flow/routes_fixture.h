@@ -32,6 +32,7 @@ inline constexpr Time kMore = static_cast<Time>(2 * kGuard);
 inline constexpr PacerConfig kWide{.qps = 10'000, .max_burst = 1'000};  // of the upstream; holds nothing up
 
 inline const LaneKey kSearch("", "search");
+inline const LaneKey kSearchOfA("a", "search"), kSearchOfB("b", "search"), kSearchOfC("c", "search");
 inline const LaneKey kPlain;
 
 /// A LocalLimiter that counts the asks.

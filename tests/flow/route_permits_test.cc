@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Permits that come free where there are routes: a lane that waits for such a permit learns of it, whatever holds the
+// lane that was the first to wait.
+#include <gmock/gmock.h>
+
+#include "flow/routes_fixture.h"
+
+namespace penstock::flow {
+namespace {
+
+const LaneKey kA("a");
+LimitConfig permits_of_all(int count) { return {.kind = SemaphoreConfig{.capacity = count}}; }
+LimitConfig one_in_each(Time gap) {
+  return of_route(PacerConfig{.qps = static_cast<double>(kSecond) / static_cast<double>(gap)});
+}
+
+TEST(RoutePermits, one_that_comes_free_is_not_kept_by_a_lane_that_others_of_its_route_hold_back) {
+  Routes all({permits_of_all(2), one_in_each(100 * kMs)});
+  const auto plain = all.arrive(kPlain), returns = all.arrive(kSearch);
+  all.run_to(100 * kMs);
+  const auto waits = all.arrive(kA);
+  all.arrive(kSearchOfA);
+  all.requeue(returns);  // takes its permit and the route's departure again: from now on kSearchOfA waits first
+  all.arrive(kSearchOfB);
+  ASSERT_EQ(all.left(), 3u);
+  all.land(plain);
+  EXPECT_TRUE(all.left(waits)) << "the route makes the lane that has waited longest for a permit wait on";
+}
+
+/// Its turn to ask had not come yet, as other asks are under way and few are allowed.
+TEST(RoutePermits, one_that_was_offered_to_a_lane_goes_on_when_others_of_its_route_hold_it_back) {
+  SlowLimiter limiter;
+  limiter.its_patience = kSecond;
+  limiter.frees_permits = true;
+  SchedulerFixture yard(kRoomy, limiter);
+  const Booking no_permit{.stop = Booking::Stop::permit};
+  const auto arrive = [&](RequestId id, LaneKey lane) {
+    yard.arrive({.id = id, .group = lane.group, .route = lane.route});
+  };
+  arrive(1, LaneKey("x"));
+  yard.answer({yard.now}, {}, "x");
+  arrive(2, kSearchOfA);
+  yard.answer(no_permit, kSearchOfA);
+  arrive(3, LaneKey("p"));
+  yard.answer(no_permit, LaneKey("p"));
+  arrive(4, LaneKey("c")), arrive(5, kSearchOfB), arrive(6, LaneKey("d"));
+  yard.answer(turn(Booking::Scope::upstream, yard.now + 20 * kMs), LaneKey("c"));
+  yard.advance_to(yard.now + 20 * kMs);
+  yard.land(1);  // its permit is for kSearchOfA
+  yard.answer(turn(Booking::Scope::route, yard.now + kSecond), kSearchOfB);
+  arrive(7, kSearchOfA);
+  limiter.asks.clear();
+  yard.answer({yard.now}, {}, "d");
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"c", 1}, SlowLimiter::Asked{"p", 1}));
+}
+
+}  // namespace
+}  // namespace penstock::flow
