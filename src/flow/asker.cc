@@ -101,13 +101,12 @@ bool Asker::book(Time now, Lane& lane, std::size_t asked_for, const Booking& boo
   if (lane.has_resuming() && (granted == asked_for || booking.stop != Booking::Stop::permit)) permit_may_be_free(lane);
   if (granted > 0) add_departures(now, lane, std::span(booking.departures).first(granted));
   give_back(now, lane.key(), std::span(booking.departures).subspan(granted));
-  if (granted < usable) permit_may_be_free(lane), departures_came(now, usable - granted);
+  if (granted < usable) permit_may_be_free(lane), departures_came(now, lane.group(), usable - granted);
   const bool may_wait = granted == asked_for || granted < usable || note_stop(now, lane, booking);
   // Only when it is known what stops the route: else the next lane would ask in vain.
   if (granted > 0) lanes_.ask_for_route_no_more(now, lane);
   lane.ask.use_permits(granted);
-  const bool none_is_free = booking.stop == Booking::Stop::permit && booking.scope != Booking::Scope::group;
-  if (none_is_free) lane.ask.take_permits(booking.scope);
+  if (booking.stop == Booking::Stop::permit) lane.ask.take_permits(booking.scope);
   if (granted < asked_for) lanes_.pass_permits_on(now, lane);
   return may_wait;
 }
@@ -256,6 +255,7 @@ void Asker::return_departure(Time now, const Lane& lane, const Departure& depart
 // Earlier answers are void, as they assumed these departures.
 void Asker::give_all_back(Time now, Lane& lane) {
   lane.ask.offer_permits(Booking::Scope::upstream, lane.departures.size());
+  lane.ask.offer_permits(Booking::Scope::group, lane.departures.size());
   if (lane.route) lane.ask.offer_permits(Booking::Scope::route, lane.departures.size());
   while (!lane.departures.empty()) return_departure(now, lane, lane.departures.pop_back());
   lane.ask.forget_told();
@@ -270,11 +270,11 @@ void Asker::landed(Time now, Lane& lane) {
 
 // A departure that one lane gave back may be granted to another, earlier than that lane was told. So may the permit
 // that it held, also to a tunnel that resumes, which waits in no line for it.
-void Asker::departures_came(Time now, std::size_t count) {
+void Asker::departures_came(Time now, std::string_view group, std::size_t count) {
   if (count == 0) return;
   stop_.lift(now);
   stop_.resume_now(now);
-  lanes_.departures_came(now, count);
+  lanes_.departures_came(now, group, count);
 }
 
 // ---- changes to lanes -----------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ void Asker::settle(Time now, Lane& lane) {
     lane.route->lift(now);
     limiter_->cancel_wait(now, Booking::Scope::route, lane.key());
   }
-  departures_came(now, given_back);
+  departures_came(now, lane.group(), given_back);
   lanes_.forget_unused(lane);
 }
 

@@ -68,8 +68,8 @@ class Asker {
   void give_all_back(Time now, Lane& lane);
   /// A request of the lane has landed, or rests.
   void landed(Time now, Lane& lane);
-  /// This many departures were given back: other lanes may ask for them, and tunnels for their permits.
-  void departures_came(Time now, std::size_t count);
+  /// This many departures of that group were given back: other lanes may ask for them, and tunnels for their permits.
+  void departures_came(Time now, std::string_view group, std::size_t count);
 
   /// Needed after any change to a lane: gives back what it does not need, and puts it where it belongs among the lanes.
   /// The lane may be deleted by this.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -67,10 +68,10 @@ class LaneAsk {
   void find_no_permit() { no_permit_ = true; }
   void permit_may_be_free() { no_permit_ = false; }
 
-  // Permits of the upstream or of the route that came free, and are this lane's to ask for.
+  // Permits that came free and are this lane's to ask for.
   void offer_permits(Booking::Scope of, std::size_t count) { offered(of) += count; }
   void use_permits(std::size_t count) {
-    for (std::size_t* some : {&offered_.upstream, &offered_.route}) *some -= std::min(*some, count);
+    for (std::size_t& some : offered_) some -= std::min(some, count);
   }
   /// Takes them from the lane: it passes them on, or none of these is free.
   std::size_t take_permits(Booking::Scope of) { return std::exchange(offered(of), 0); }
@@ -88,11 +89,7 @@ class LaneAsk {
   void renumber(std::span<const LimitIndex> moved) { limited_.by = renumbered(limited_.by, moved), forbidden_ = {}; }
 
  private:
-  struct Offered {
-    std::size_t upstream = 0, route = 0;
-  };
-  /// Permits of a group are offered to no lane: each of the group's may ask.
-  std::size_t& offered(Booking::Scope of) { return of == Booking::Scope::route ? offered_.route : offered_.upstream; }
+  std::size_t& offered(Booking::Scope of) { return offered_[static_cast<std::size_t>(of)]; }
 
   std::size_t count_ = 0;  // departures of the ask under way
   int weight_ = 1;
@@ -103,7 +100,7 @@ class LaneAsk {
   Time not_before_ = 0;                   // valid with again_
   std::optional<Booking::Scope> awaits_;  // the scope of the permit that it waits for
   std::optional<Booking::Scope> line_;
-  Offered offered_;
+  std::array<std::size_t, 3> offered_{};  // of each scope; those of a group only if the lane itself gave them back
   LastLimit limited_;
   LastRefusal forbidden_;  // the last by a limit in refuse mode
 };

@@ -44,6 +44,19 @@ bool may_have_permit(Time now, Lanes& lanes, Lane& lane, Booking::Scope of) {
   return asks;
 }
 
+/// All lanes of the group that wait for a permit of it may ask, that served longest ago first.
+void permit_of_group_came(Time now, Lanes& lanes, std::string_view group) {
+  const auto served_longest_ago = [&] {
+    Lane* first = nullptr;
+    lanes.each_of_group(group, [&](Lane& one) {
+      const bool awaits = one.ask.awaits() == Booking::Scope::group;
+      if (awaits && (!first || one.last_served < first->last_served)) first = &one;
+    });
+    return first;
+  };
+  while (Lane* const next = served_longest_ago()) lanes.rest(now, *next);
+}
+
 }  // namespace
 
 Lane& Lanes::of(LaneKey key) {
@@ -179,7 +192,11 @@ void Lanes::change_routes(Time now, std::span<const LimitIndex> moved) {
 
 // ---- what was told becomes void -------------------------------------------------------------------------------------
 
-void Lanes::departures_came(Time now, std::size_t count) {
+void Lanes::departures_came(Time now, std::string_view group, std::size_t count) {
+  permit_of_group_came(now, *this, group);
+  each_of_group(group, [&](Lane& lane) {
+    if (lane.ask.told_to_wait() && !lane.for_route.asks) rest(now, lane);  // it may wait for the group's limits
+  });
   for (auto& [name, route] : routes_) {
     lift(now, route);
     for (std::size_t left = count; left > 0; --left) offer_permit(now, route.awaiting, Booking::Scope::route);
@@ -189,9 +206,7 @@ void Lanes::departures_came(Time now, std::size_t count) {
 }
 
 void Lanes::permit_came(Time now, Lane& lane) {
-  each_of_group(lane.group(), [&](Lane& one) {
-    if (one.ask.awaits() == Booking::Scope::group) rest(now, one);
-  });
+  permit_of_group_came(now, *this, lane.group());
   if (lane.route) offer_permit(now, lane.route->awaiting, Booking::Scope::route);
   offer_permit(now, awaiting_, Booking::Scope::upstream);
 }
@@ -216,6 +231,7 @@ void Lanes::offer_permit(Time now, LaneList& awaiting, Booking::Scope of) {
 }
 
 void Lanes::pass_permits_on(Time now, Lane& lane) {
+  if (lane.ask.take_permits(Booking::Scope::group) > 0) permit_of_group_came(now, *this, lane.group());
   for (std::size_t left = lane.ask.take_permits(Booking::Scope::upstream); left > 0 && !awaiting_.empty(); --left)
     offer_permit(now, awaiting_, Booking::Scope::upstream);
   if (!lane.route) return;

@@ -109,10 +109,11 @@ class Lanes {
   void change_routes(Time now, std::span<const LimitIndex> moved);
 
   // What was told to lanes becomes void.
-  /// This many departures became free: as many lanes may ask earlier than they were told.
-  void departures_came(Time now, std::size_t count);
-  /// A permit of the lane's group, of its route or of the upstream came free; the latter two are for the lanes that
-  /// have waited longest.
+  /// This many departures of that group became free: all its lanes, and as many others, may ask earlier than they were
+  /// told.
+  void departures_came(Time now, std::string_view group, std::size_t count);
+  /// A permit of the lane's group, of its route or of the upstream came free. All lanes that wait for one of the group
+  /// may ask; the others are for the lanes that have waited longest.
   void permit_came(Time now, Lane& lane);
   /// A permit of that semaphore came free that no lane had: it is for the lane that has waited longest for one.
   void permit_freed(Time now, LimitIndex semaphore);

@@ -232,7 +232,8 @@ void Scheduler::answer(Time now, LaneKey key, const Booking& booking, Commands& 
     server_.apply(now, *lane, lane->ask.end(), booking, commands);
   }
   for (const LimitIndex semaphore : booking.freed) lanes_.permit_freed(now, semaphore);
-  asker_.departures_came(now, given_back);  // the limiter answered before these departures were given back
+  // The limiter answered before these departures were given back.
+  asker_.departures_came(now, key.group, given_back);
   run_until_stable(now, commands);
   if (!queue_.overfull()) return;
   arrivals_.refuse_excess(now, key, commands);

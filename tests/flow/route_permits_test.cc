@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Permits that come free where there are routes: a lane that waits for such a permit learns of it, whatever holds the
-// lane that was the first to wait.
+// Permits that come free where there are routes: a lane that waits for such a permit learns of it, whichever lane had
+// it, and whatever holds the lane that was the first to wait.
 #include <gmock/gmock.h>
+
+#include <vector>
 
 #include "flow/routes_fixture.h"
 
@@ -10,6 +12,7 @@ namespace {
 
 const LaneKey kA("a");
 LimitConfig permits_of_all(int count) { return {.kind = SemaphoreConfig{.capacity = count}}; }
+LimitConfig permits_of_group(int count) { return of_group(SemaphoreConfig{.capacity = count}); }
 LimitConfig one_in_each(Time gap) {
   return of_route(PacerConfig{.qps = static_cast<double>(kSecond) / static_cast<double>(gap)});
 }
@@ -52,6 +55,30 @@ TEST(RoutePermits, one_that_was_offered_to_a_lane_goes_on_when_others_of_its_rou
   limiter.asks.clear();
   yard.answer({yard.now}, {}, "d");
   EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"c", 1}, SlowLimiter::Asked{"p", 1}));
+}
+
+TEST(RoutePermits, one_of_a_group_that_is_given_back_is_for_its_lane_of_another_route) {
+  Routes all({permits_of_group(1), one_in_each(40 * kMs)});
+  all.land(all.arrive(kSearchOfA));
+  const auto booked = all.arrive(kSearchOfA);
+  all.limiter.pause(all.yard.now, "b", all.yard.now + kSecond);
+  all.arrive(LaneKey("b"));  // waits on its own, too, and was told to before
+  const auto waits = all.arrive(kA);
+  ASSERT_EQ(all.left(), 1u);
+  all.cancel(booked);
+  EXPECT_TRUE(all.left(waits));
+}
+
+TEST(RoutePermits, those_of_a_group_go_round_among_its_lanes) {
+  Routes all({permits_of_group(1), {.kind = kWide}, of_route(kWide)});
+  auto last = all.arrive(kA);
+  std::vector<RequestId> ids = all.arrive(3, kA), of_route = all.arrive(3, kSearchOfA);
+  for (int i = 0; i < 4; ++i) {
+    all.land(last);
+    last = all.order.back();
+  }
+  EXPECT_EQ(all.left(), 5u);
+  EXPECT_TRUE(all.left(ids[1]) && all.left(of_route[1])) << "each lane had two of four";
 }
 
 }  // namespace

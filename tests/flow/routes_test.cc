@@ -144,6 +144,18 @@ TEST(Routes, a_departure_that_is_given_back_goes_to_the_next_lane) {
   EXPECT_EQ(all.at[third], 10 * kSecond + kMore);
 }
 
+TEST(Routes, a_departure_of_a_group_that_is_given_back_is_for_its_lane_of_another_route) {
+  Routes all({of_group(WindowConfig{.reservoir = 1, .interval = 1h}), of_route(PacerConfig{.qps = 25})});
+  all.arrive(LaneKey("b", "search"));
+  const auto booked = all.arrive(LaneKey("a", "search"));  // 40 ms later
+  all.limiter.pause(all.yard.now, "c", all.yard.now + kSecond);
+  all.arrive(LaneKey("c"));  // waits on its own, too, and was told to before
+  const auto waits = all.arrive(LaneKey("a"));
+  ASSERT_EQ(all.left(), 1u);
+  all.cancel(booked);
+  EXPECT_TRUE(all.left(waits));
+}
+
 TEST(Routes, the_lane_that_asks_for_others_may_end) {
   Routes all({{.kind = kWide}, of_route(at_most(1))});
   all.arrive(LaneKey("a", "search"));
