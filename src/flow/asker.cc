@@ -179,7 +179,9 @@ bool Asker::book_permits(Time now, Lane& lane, const Booking& booking) {
       booking.stop == Booking::Stop::permit || (booking.stop == Booking::Stop::refused && !asynchronous());
   if (by_permit) {
     lane.ask.enter_line(booking.scope);
-    booking.scope == Booking::Scope::upstream ? stop_.find_no_permit() : lane.ask.find_no_permit();
+    if (booking.scope == Booking::Scope::upstream) stop_.find_no_permit();
+    if (booking.scope == Booking::Scope::route) lane.route->find_no_permit();
+    if (booking.scope == Booking::Scope::group) lane.ask.find_no_permit();
   } else {
     stop_.resume_later(std::max(booking.ask_again, now + kHorizon));
   }
@@ -266,6 +268,12 @@ void Asker::landed(Time now, Lane& lane) {
   permit_may_be_free(lane);
   stop_.resume_now(now);  // a tunnel that was refused a permit waits in no line for it
   lanes_.permit_came(now, lane);
+}
+
+void Asker::permit_may_be_free(Lane& lane) {
+  lane.ask.permit_may_be_free();
+  if (lane.route) lane.route->permit_may_be_free();
+  stop_.permit_may_be_free();
 }
 
 // A departure that one lane gave back may be granted to another, earlier than that lane was told. So may the permit

@@ -113,7 +113,7 @@ class Asker {
   // Gates of pauses.
   void learn_pause(Time now, const Lane& lane, const Booking& booking);
   std::size_t admit(Time now, Lane& lane, std::size_t count);
-  void permit_may_be_free(Lane& lane) { lane.ask.permit_may_be_free(), stop_.permit_may_be_free(); }
+  void permit_may_be_free(Lane& lane);
 
   Limiter* limiter_;
   Booking booking_;  // kept for its memory

@@ -63,7 +63,7 @@ class LaneAsk {
   void enter_line(Booking::Scope scope) { line_ = scope; }
   void leave_line() { line_.reset(); }
 
-  /// A tunnel of the lane found no permit to resume, and none is known to be free since.
+  /// A tunnel of the lane found no permit of its group to resume, and none is known to be free since.
   bool finds_no_permit() const { return no_permit_; }
   void find_no_permit() { no_permit_ = true; }
   void permit_may_be_free() { no_permit_ = false; }

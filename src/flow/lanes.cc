@@ -44,11 +44,12 @@ bool may_have_permit(Time now, Lanes& lanes, Lane& lane, Booking::Scope of) {
   return asks;
 }
 
-/// All lanes of the group that wait for a permit of it may ask, that served longest ago first.
+/// All lanes of the group that wait for a permit of it may ask, that served longest ago first; so may their tunnels.
 void permit_of_group_came(Time now, Lanes& lanes, std::string_view group) {
   const auto served_longest_ago = [&] {
     Lane* first = nullptr;
     lanes.each_of_group(group, [&](Lane& one) {
+      one.ask.permit_may_be_free();
       const bool awaits = one.ask.awaits() == Booking::Scope::group;
       if (awaits && (!first || one.last_served < first->last_served)) first = &one;
     });
@@ -199,6 +200,7 @@ void Lanes::departures_came(Time now, std::string_view group, std::size_t count)
   });
   for (auto& [name, route] : routes_) {
     lift(now, route);
+    route.permit_may_be_free();
     for (std::size_t left = count; left > 0; --left) offer_permit(now, route.awaiting, Booking::Scope::route);
   }
   for (std::size_t left = count; left > 0 && !told_alone_.empty(); --left) rest(now, told_alone_.front());
@@ -243,7 +245,7 @@ void Lanes::pass_permits_on(Time now, Lane& lane) {
 void Lanes::retry(Time now, std::string_view name) {
   const auto route = name.empty() ? routes_.end() : routes_.find(name);
   if (!name.empty() && route == routes_.end()) return;
-  if (!name.empty()) lift(now, route->second);
+  if (!name.empty()) lift(now, route->second), route->second.permit_may_be_free();
   LaneList& awaiting = name.empty() ? awaiting_ : route->second.awaiting;
   while (!awaiting.empty()) rest(now, awaiting.front());
 }

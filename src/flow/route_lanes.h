@@ -41,6 +41,11 @@ class RouteLanes {
   const LastLimit& limited() const { return limited_; }
   void stopped_by(const LastLimit& limit) { limited_ = limit; }
 
+  /// A tunnel of the route found no permit of it to resume, and none is known to be free since.
+  bool finds_no_permit() const { return no_permit_; }
+  void find_no_permit() { no_permit_ = true; }
+  void permit_may_be_free() { no_permit_ = false; }
+
   // The limiter may keep a reservation for the route. It knows best: an ask of one lane may or may not replace it.
   void reserved() { reservation_ = true; }
   void not_reserved() { reservation_ = false; }
@@ -65,6 +70,7 @@ class RouteLanes {
   /// The limits have new indices, and have stopped nothing yet.
   void change(Time now, std::span<const LimitIndex> moved) {
     limited_.by = renumbered(limited_.by, moved);
+    no_permit_ = false;
     lift(now);
     most_asking_ = kAnyNumber;
   }
@@ -85,6 +91,7 @@ class RouteLanes {
   const Lane* told_to_ = nullptr;  // may be deleted: only compared
   LastLimit limited_;
   bool reservation_ = false;
+  bool no_permit_ = false;
   std::size_t most_asking_ = kAnyNumber;
 };
 

@@ -70,8 +70,9 @@ std::optional<std::uint32_t> Tunnels::next_to_resume(Time now) const {
   if (slots_.free() == 0 || !stop_.may_resume(now)) return std::nullopt;
   std::uint32_t index = resuming_.front();
   for (std::size_t left = resuming_.size(); left > 0; --left, index = requests_[index].next) {
-    const LaneAsk& ask = requests_[index].lane->ask;
-    if (!ask.finds_no_permit() && !ask.under_way()) return index;
+    const Lane& lane = *requests_[index].lane;
+    const bool finds_none = lane.ask.finds_no_permit() || (lane.route && lane.route->finds_no_permit());
+    if (!finds_none && !lane.ask.under_way()) return index;
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 // it, and whatever holds the lane that was the first to wait.
 #include <gmock/gmock.h>
 
+#include <utility>
 #include <vector>
 
 #include "flow/routes_fixture.h"
@@ -79,6 +80,27 @@ TEST(RoutePermits, those_of_a_group_go_round_among_its_lanes) {
   }
   EXPECT_EQ(all.left(), 5u);
   EXPECT_TRUE(all.left(ids[1]) && all.left(of_route[1])) << "each lane had two of four";
+}
+
+/// A tunnel of kSearchOfA that rested resumes with a permit that a request of the other lane had.
+void expect_tunnel_resumes_after(LaneKey other, LimitConfig permits) {
+  Routes all({std::move(permits)});
+  SchedulerFixture& yard = all.yard;
+  ASSERT_THAT(yard.arrive({.id = 1, .group = "a", .route = "search", .tunnel = true}), ElementsAre(1));
+  yard.park(1);
+  ASSERT_THAT(yard.arrive({.id = 2, .group = other.group, .route = other.route}), ElementsAre(2));
+  yard.resume(1);
+  ASSERT_THAT(yard.resumed, IsEmpty());
+  yard.land(2);
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+}
+
+TEST(RoutePermits, one_that_a_lane_had_is_for_a_tunnel_of_another_lane_of_the_route) {
+  expect_tunnel_resumes_after(kSearchOfB, of_route(SemaphoreConfig{.capacity = 1}));
+}
+
+TEST(RoutePermits, one_that_a_lane_had_is_for_a_tunnel_of_another_lane_of_the_group) {
+  expect_tunnel_resumes_after(kA, permits_of_group(1));
 }
 
 }  // namespace
