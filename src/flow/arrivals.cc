@@ -131,8 +131,12 @@ bool Arrivals::has_place(const Arrival& arrival, const Lane* lane) const {
 
 /// Returns the arrival's lane: the one that it had may have been deleted with its last request.
 Lane& Arrivals::make_room(Time now, const Arrival& arrival, Commands& commands) {
+  const std::size_t reserved = slots_.reserved();
   server_.refuse(now, queue_.makes_room(arrival.in_place_of), Refused::queue_full, commands);
-  return lanes_.of(arrival.lane());
+  Lane& lane = lanes_.of(arrival.lane());
+  // If departures were given back: the limiter answered before, and the lane is in no list yet that learns of them.
+  if (slots_.reserved() < reserved) lane.ask.forget_told();
+  return lane;
 }
 
 void Arrivals::refuse_excess(Time now, LaneKey key, Commands& commands) {

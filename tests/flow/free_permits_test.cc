@@ -118,6 +118,18 @@ TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_has_none_of_it
   EXPECT_THAT(place.yard.land(1), ElementsAre(3));
 }
 
+TEST(FreePermit, that_the_request_which_makes_room_for_an_arrival_had_is_for_the_arrival) {
+  LocalLimiter limiter({permits(2), pacer(100)});
+  SchedulerFixture yard({.max_concurrent = 4, .max_pending = 2}, limiter);
+  EXPECT_THAT(yard.arrive(1, "b"), ElementsAre(1));
+  yard.land(1);
+  yard.arrive_all({2, 3}, "b");
+  yard.arrive(4, "a");
+  EXPECT_THAT(yard.refused, ElementsAre(3)) << "the newest of the longest lane";
+  EXPECT_THAT(yard.advance_to(yard.now + 10 * kMs), ElementsAre(2));
+  EXPECT_THAT(yard.advance_to(yard.now + 10 * kMs), ElementsAre(4));
+}
+
 TEST(FreePermits, of_several_lighter_requests_go_on_if_these_may_not_have_them_again_yet) {
   Place place(8, {permits(4), per_group(pacer(1000))});
   EXPECT_THAT(place.yard.arrive({.id = 1, .weight = 8, .group = "a"}), ElementsAre(1));
