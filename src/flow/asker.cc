@@ -6,6 +6,19 @@
 
 namespace penstock::flow {
 
+namespace {
+
+/// Another lane waits for a permit that this one had, and has a slot already.
+bool is_awaited_with_slot(const Lanes& lanes, const Lane& lane) {
+  bool found = lanes.any_awaits_permit(lane.route, true);
+  lanes.each_of_group(lane.group(), [&](const Lane& one) {
+    found |= one.ask.awaits() == Booking::Scope::group && one.wants_no_slot() > 0;
+  });
+  return found;
+}
+
+}  // namespace
+
 // ---- asks -----------------------------------------------------------------------------------------------------------
 
 bool Asker::put(Time now, const Ask& ask) {
@@ -254,13 +267,15 @@ void Asker::return_departure(Time now, const Lane& lane, const Departure& depart
   limiter_->give_back(now, lane.key(), departure);
 }
 
-// Earlier answers are void, as they assumed these departures.
+// Earlier answers are void, as they assumed these departures. The permits are the lane's to ask for, unless it may find
+// no slot to ask for while another lane has one.
 void Asker::give_all_back(Time now, Lane& lane) {
   lane.ask.offer_permits(Booking::Scope::upstream, lane.departures.size());
   lane.ask.offer_permits(Booking::Scope::group, lane.departures.size());
   if (lane.route) lane.ask.offer_permits(Booking::Scope::route, lane.departures.size());
   while (!lane.departures.empty()) return_departure(now, lane, lane.departures.pop_back());
   lane.ask.forget_told();
+  if (lane.queue.returned() == 0 && is_awaited_with_slot(lanes_, lane)) lanes_.pass_permits_on(now, lane);
 }
 
 void Asker::landed(Time now, Lane& lane) {

@@ -76,9 +76,13 @@ class Lanes {
   // The order.
   const LaneList& returning() const { return returning_; }
   const LaneList& wanting() const { return wanting_; }
-  /// A lane waits for a permit of the upstream, or of that route, which may be null.
-  bool any_awaits_permit(const RouteLanes* route) const {
-    return !awaiting_.empty() || (route && !route->awaiting.empty());
+  /// A lane waits for a permit of the upstream, or of that route, which may be null. `with_slot`: one that has a slot
+  /// already; these come first.
+  bool any_awaits_permit(const RouteLanes* route, bool with_slot = false) const {
+    const auto any = [with_slot](const LaneList& awaiting) {
+      return !awaiting.empty() && (!with_slot || awaiting.front().wants_no_slot() > 0);
+    };
+    return any(awaiting_) || (route && any(route->awaiting));
   }
   bool none_wants() const;
   /// A lane for which something is due: a departure, its time to ask, the end of a pause.

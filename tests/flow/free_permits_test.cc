@@ -205,6 +205,26 @@ TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_i
   EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"b", 1}));
 }
 
+TEST(FreePermit, that_was_given_back_as_too_light_is_for_a_lane_that_has_a_slot_if_its_own_finds_none) {
+  SlowLimiter limiter;
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
+  const Booking no_permit{.stop = Booking::Stop::permit};
+  yard.arrive(1, "b");
+  EXPECT_THAT(yard.answer({yard.now}, {}, "b"), ElementsAre(1));
+  yard.arrive(2, "a");
+  yard.answer({yard.now + 20 * kMs}, {}, "a");
+  yard.arrive({.id = 3, .weight = 3, .group = "a"});
+  yard.requeue(1);
+  yard.answer(no_permit, "b");
+  yard.cancel(2);
+  yard.change({.max_concurrent = 1});
+  yard.answer(no_permit, "b");
+  limiter.asks.clear();
+  yard.advance_to(yard.now + 20 * kMs);
+  EXPECT_THAT(limiter.given_back, ElementsAre(yard.now));
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"b", 1}));
+}
+
 TEST(Departures, that_are_due_are_taken_before_the_rest_is_refused) {
   Place place(4, {refusing(window(2, kSecond)), pacer(10)});
   EXPECT_THAT(place.yard.arrive_all({1, 2, 3}), ElementsAre(1));
