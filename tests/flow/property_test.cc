@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 175 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
+// 225 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
 // against a model that knows nothing of slots in lists or times in heaps, only what must hold after every call. A
 // failure names the seed that repeats it.
 #include <gtest/gtest.h>
@@ -36,6 +36,7 @@ struct Kind {
   bool limited = false;
   bool slow_limiter = false;
   bool routes = false;
+  bool permits = false;
 };
 
 /// One sequence: the upstream, the model beside it, and the checks.
@@ -48,6 +49,7 @@ class Trial {
     auto of_route = of_route_.draw(dice_, kind.routes, dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_));
     limiter_ =
         std::make_unique<WatchedLimiter>(std::move(of_all), std::move(of_route), dice_, kind.slow_limiter, heaviest_);
+    if (kind_.permits) limiter_->draw_permits();
     upstream_ = std::make_unique<Scheduler>(settings_, *limiter_);
   }
 
@@ -58,6 +60,7 @@ class Trial {
     EXPECT_TRUE(idle(*upstream_));
     EXPECT_EQ(upstream_->slots_held(), 0u);
     EXPECT_EQ(upstream_->pending(), 0u);
+    EXPECT_EQ(limiter_->permits_held(), 0) << "a permit is lost";
     of_all_.check();
     of_route_.check();
   }
@@ -178,6 +181,7 @@ class Trial {
       limiter_->replace_limits(now_, std::move(of_all), std::move(of_route));
       moved = {kNoLimit, kNoLimit};
     }
+    if (kind_.permits) limiter_->draw_permits();
     const std::size_t before = upstream_->slots_held();
     upstream_->change(now_, settings_, moved, commands_);
     EXPECT_LE(upstream_->slots_held(), std::max(before, static_cast<std::size_t>(settings_.max_concurrent)));
@@ -243,10 +247,9 @@ class Trial {
     for (std::size_t i = 0; i < kLanes.size(); ++i) {
       auto& lane = limiter_->lanes[i];
       if (!lane.asking || lane.answer_at > now_) continue;
-      lane.asking = false;
-      const Booking answer = lane.answer;
-      limiter_->note(now_, lane, answer);
+      const Booking answer = limiter_->take_answer(now_, lane);
       upstream_->answer(now_, kLanes[i], answer, commands_);
+      if (limiter_->must_tell_of_permit(kLanes[i], answer)) upstream_->retry(now_, answer.scope, kLanes[i], commands_);
       check();
       return true;
     }
@@ -294,7 +297,7 @@ class Trial {
     }
     commands_.clear();
     check_counts();
-    for (std::size_t i = 0; i < kLanes.size(); ++i) check_lane(lines_[i], limiter_->lanes[i]);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) check_lane(i);
     check_wake();
   }
 
@@ -374,20 +377,20 @@ class Trial {
   }
 
   void check_counts() {
-    std::size_t pending = 0, in_flight = 0, booked = 0, resting = 0, resuming = 0, open = 0, may_open = 0;
+    std::size_t pending = 0, in_flight = 0, booked = 0, resting = 0, open = 0, may_open = 0;
+    const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
     for (const Known& one : known_) {
       pending += one.state == State::waiting;
       in_flight += one.state == State::flying || one.state == State::returned;
-      resting += one.state == State::resting;
-      resuming += one.state == State::resuming;
+      resting += one.state == State::resting || one.state == State::resuming;
+      const bool may_go_on = slot_free && !limiter_->somebody_asks() && !limiter_->lacks_permit(kLanes[one.lane]);
+      EXPECT_FALSE(one.state == State::resuming && may_go_on) << "rested, and waits for nothing";
       open += one.tunnel && one.state > State::waiting && one.state < State::landed;
       may_open += one.tunnel && one.state < State::landed;
     }
-    EXPECT_EQ(upstream_->tunnels().resting, resting + resuming);
+    EXPECT_EQ(upstream_->tunnels().resting, resting);
     most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
     EXPECT_LE(open, most_open_) << "more tunnels than may be";
-    const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
-    EXPECT_TRUE(resuming == 0 || !slot_free || limiter_->somebody_asks()) << "rested, and waits for nothing";
     for (std::size_t i = 0; i < kLanes.size(); ++i) {
       const std::size_t departures = limiter_->lanes[i].outstanding.size();
       booked += departures - std::min(departures, lines_[i].returned.size());
@@ -404,10 +407,12 @@ class Trial {
 
   /// Work conserving: what waits, waits for something; after a wait for the limits of the upstream or of the route, for
   /// the ask of another lane.
-  void check_lane(const Line& line, const WatchedLimiter::PerLane& booked) {
+  void check_lane(std::size_t lane) {
+    const Line& line = lines_[lane];
+    const WatchedLimiter::PerLane& booked = limiter_->lanes[lane];
     const bool no_slot_free = upstream_->slots_held() >= static_cast<std::size_t>(settings_.max_concurrent);
-    const bool is_served =
-        !booked.outstanding.empty() || limiter_->somebody_asks() || limiter_->told_until(booked) > now_;
+    const bool is_served = !booked.outstanding.empty() || limiter_->somebody_asks() ||
+                           limiter_->told_until(booked) > now_ || limiter_->lacks_permit(kLanes[lane]);
     const bool for_a_tunnel = few_tunnels_ && line.returned.empty() &&
                               std::ranges::all_of(line.waiting, [&](std::size_t id) { return known_[id].tunnel; });
     EXPECT_TRUE(line.empty() || no_slot_free || is_served || for_a_tunnel) << "waits for nothing";
@@ -429,7 +434,8 @@ class Trial {
       const auto& booked = limiter_->lanes[i];
       if (!booked.outstanding.empty()) {
         due = std::min(due, booked.outstanding.front().at);
-      } else if (!lines_[i].empty() && !limiter_->somebody_asks() && slot_free && !few_tunnels_) {
+      } else if (!lines_[i].empty() && !limiter_->somebody_asks() && !limiter_->lacks_permit(kLanes[i]) && slot_free &&
+                 !few_tunnels_) {
         due = std::min(due, limiter_->told_until(booked));
       }
     }
@@ -481,6 +487,12 @@ TEST(Sequences, keep_every_promise_under_limits_of_all_and_of_a_route) {
 }
 TEST(Sequences, keep_every_promise_under_limits_of_a_route_when_the_limiter_takes_its_time) {
   try_sequences(600'000, 25'000, {.limited = true, .slow_limiter = true, .routes = true});
+}
+TEST(Sequences, keep_every_promise_with_permits) {
+  try_sequences(700'000, 25'000, {.limited = true, .routes = true, .permits = true});
+}
+TEST(Sequences, keep_every_promise_with_permits_when_the_limiter_takes_its_time) {
+  try_sequences(800'000, 25'000, {.limited = true, .slow_limiter = true, .routes = true, .permits = true});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limiter for random sequences: it is watched, stops now one lane, now those of the route and now all, and its
-// answers take their time if so wished. The dice are what it decides by.
+// A limiter for random sequences: it is watched, stops now one lane, now those of the route and now all, has permits of
+// all, of the route and of each group, and its answers take their time if so wished. The dice are what it decides by.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,6 +25,12 @@ inline std::size_t number_of(LaneKey lane) {
   return static_cast<std::size_t>(std::ranges::find(kLanes, lane) - kLanes.begin());
 }
 inline constexpr int kMostWeight = 3;
+
+struct Permits {
+  int capacity = 0;  // 0: any number
+  int held = 0;
+  bool full() const { return capacity > 0 && held >= capacity; }
+};
 
 /// A PlainLimiter with limits of a route beside those of all lanes.
 class WatchedLimiter final : public Limiter {
@@ -62,7 +68,11 @@ class WatchedLimiter final : public Limiter {
   }
   LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest_ ? 0 : kNoLimit; }
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
-  bool landed(Time, LaneKey) override { return false; }
+  bool landed(Time, LaneKey lane) override {
+    release(lane);
+    const auto is_free = [](const Permits* one) { return one->capacity > 0 && !one->full(); };
+    return std::ranges::any_of(permits_of(lane), is_free);
+  }
   void pause(Time, std::string_view, Time) override {}
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
@@ -75,6 +85,7 @@ class WatchedLimiter final : public Limiter {
     };
     const auto found = std::ranges::find_if(outstanding, same);
     ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
+    release(lane);
     if (departure.epoch == epoch_) {
       for (Limit* limit : limits_of(lane.route)) limit->give_back(static_cast<Instant>(found->at), found->weight);
     }
@@ -113,6 +124,16 @@ class WatchedLimiter final : public Limiter {
       if (meant) named = std::max(named, booking.not_before);
     }
   }
+  /// The answer that has taken its time.
+  Booking take_answer(Time now, PerLane& mine) {
+    mine.asking = false;
+    note(now, mine, mine.answer);
+    return std::exchange(mine.answer, {});
+  }
+  /// That answer named a permit, and such a permit has come free meanwhile: landed() could not tell of it.
+  bool must_tell_of_permit(LaneKey lane, const Booking& answer) {
+    return answer.stop == Booking::Stop::permit && !permits_of(lane, answer.scope).full();
+  }
   std::optional<Time> next_answer() const {
     std::optional<Time> next;
     for (const auto& lane : lanes) {
@@ -121,6 +142,21 @@ class WatchedLimiter final : public Limiter {
     return next;
   }
 
+  void draw_permits() {
+    permits_of_all.capacity = dice_.one_of(std::array{0, 1, 3});
+    permits_of_route.capacity = dice_.one_of(std::array{0, 1, 2});
+    const int of_each_group = dice_.one_of(std::array{0, 0, 1, 2});
+    for (Permits& permits : permits_of_group) permits.capacity = of_each_group;
+  }
+  /// No permit is free for that lane.
+  bool lacks_permit(LaneKey lane) {
+    return std::ranges::any_of(permits_of(lane), [](const Permits* one) { return one->full(); });
+  }
+  int permits_held() const {
+    int held = permits_of_all.held + permits_of_route.held;
+    for (const Permits& permits : permits_of_group) held += permits.held;
+    return held;
+  }
   bool somebody_asks() const { return std::ranges::any_of(lanes, &PerLane::asking); }
   Time told_until(const PerLane& lane) const {
     return std::max({lane.told_until, all_told_until, of_route(lane) ? route_told_until : 0});
@@ -128,6 +164,8 @@ class WatchedLimiter final : public Limiter {
 
   std::array<PerLane, kLanes.size()> lanes;
   Time all_told_until = 0, route_told_until = 0;
+  Permits permits_of_all, permits_of_route;
+  std::array<Permits, 3> permits_of_group;
 
  private:
   bool of_route(const PerLane& lane) const {
@@ -146,10 +184,42 @@ class WatchedLimiter final : public Limiter {
     for (const auto& limit : of_all_) limits.push_back(limit.get());
     return limits;
   }
+  Permits& permits_of(LaneKey lane, Booking::Scope scope) {
+    if (scope == Booking::Scope::group) return permits_of_group[number_of(LaneKey(lane.group))];
+    return scope == Booking::Scope::route ? permits_of_route : permits_of_all;
+  }
+  std::vector<Permits*> permits_of(LaneKey lane) {
+    std::vector<Permits*> all{&permits_of_all, &permits_of(lane, Booking::Scope::group)};
+    if (!lane.route.empty()) all.push_back(&permits_of_route);
+    return all;
+  }
+  void release(LaneKey lane) {
+    for (Permits* permits : permits_of(lane)) EXPECT_GE(--permits->held, 0) << "a permit that was not held";
+  }
+  /// Where several are full, any of them may be named.
+  Booking::Scope scope_of_full(LaneKey lane) {
+    using enum Booking::Scope;
+    std::vector<Booking::Scope> full;
+    for (const auto scope : {upstream, group, route}) {
+      if ((scope != route || !lane.route.empty()) && permits_of(lane, scope).full()) full.push_back(scope);
+    }
+    return full[dice_.below(full.size())];
+  }
   void answer(Time now, const Ask& ask, Booking& booking) {
     const std::vector<Limit*> limits = limits_of(ask.route);
-    compose(now, ask, limits, booking);
+    Ask with_permits = ask;
+    for (const Permits* permits : permits_of(ask.lane())) {
+      const int left = permits->capacity == 0 ? 1'000 : std::max(0, permits->capacity - permits->held);
+      with_permits.count = std::min(with_permits.count, static_cast<std::size_t>(left));
+    }
+    if (with_permits.count > 0) compose(now, with_permits, limits, booking);
+    for (Permits* permits : permits_of(ask.lane())) permits->held += static_cast<int>(booking.departures.size());
     for (Departure& departure : booking.departures) departure.epoch = epoch_;
+    if (booking.departures.size() == with_permits.count && with_permits.count < ask.count) {
+      booking.stop = Booking::Stop::permit;
+      booking.scope = scope_of_full(ask.lane());
+      return;
+    }
     const bool of_the_route = !ask.route.empty() && booking.limited_by >= 0 &&
                               static_cast<std::size_t>(booking.limited_by) < of_route_.size();
     if (of_the_route) booking.scope = Booking::Scope::route;
