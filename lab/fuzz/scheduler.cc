@@ -14,7 +14,7 @@ enum class State { waiting, flying, returned, resting, resuming, over };
 
 struct Known {
   State state = State::waiting;
-  std::size_t group = 0;
+  std::size_t lane = 0;
   int weight = 1;
   Time arrived = 0, deadline = 0;
   Ticket ticket;
@@ -90,14 +90,17 @@ class Trial {
     const unsigned how = choices_.byte();
     const Time wait = kWaits[how % 6];
     const auto max_wait = wait < 0 ? std::nullopt : std::optional(wait);
-    const std::size_t id = known_.size(), group = how / 6 % 3;
+    const bool with_route = has_routes_ && how / 108 == 1;
+    const std::size_t id = known_.size(), lane = how / 6 % 3 + (with_route ? kGroups.size() : 0);
     const int weight = how % 4 == 0 ? static_cast<int>(1 + how / 18 % 3) : 1;
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
     const bool tunnel = how / 54 % 2 == 0;
     const Time deadline = now_ + std::max(patience, limiter_.patience());
-    known_.push_back({State::waiting, group, weight, now_, deadline, {}, tunnel});
-    lines_[group].waiting.push_back(id);
-    const Arrival arrival{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
+    known_.push_back({State::waiting, lane, weight, now_, deadline, {}, tunnel});
+    lines_[lane].waiting.push_back(id);
+    const LaneKey key = kLanes[lane];
+    const Arrival arrival{
+        .id = id, .weight = weight, .group = key.group, .route = key.route, .max_wait = max_wait, .tunnel = tunnel};
     const Ticket ticket = upstream_.arrive(now_, arrival, commands_);
     known_[id].ticket = ticket;
     const bool asks =
@@ -129,18 +132,19 @@ class Trial {
     if (one.tunnel) return land(id);
     const unsigned how = choices_.byte();
     const auto length = how % 3 == 0 ? std::nullopt : std::optional<Time>(1'000 * (how / 3));
-    if (how % 5 > 0) upstream_.pause(now_, kGroups[one.group], length, 10'000'000, one.ticket);
+    const std::string_view group = kLanes[one.lane].group;
+    if (how % 5 > 0) upstream_.pause(now_, group, length, 10'000'000, one.ticket);
     one.state = State::waiting;
-    auto& line = lines_[one.group].waiting;
+    auto& line = lines_[one.lane].waiting;
     const auto later = [&](std::size_t other) { return other > id; };
     line.insert(std::ranges::find_if(line, later), id);
-    upstream_.send_back(now_, one.ticket, one.deadline, kGroups[one.group], commands_);
+    upstream_.send_back(now_, one.ticket, one.deadline, group, commands_);
     most_pending_ = std::max(most_pending_, upstream_.pending());  // it has been accepted, however full the queue is
     check();
   }
   void requeue(std::size_t id) {
     known_[id].state = State::returned;
-    lines_[known_[id].group].returned.push_back(id);
+    lines_[known_[id].lane].returned.push_back(id);
     upstream_.requeue(now_, known_[id].ticket, commands_);
     check();
   }
@@ -257,7 +261,7 @@ class Trial {
     }
     commands_.clear();
     check_counts();
-    for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(i);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) check_lane(i);
     must(!settled || upstream_.wake_at().value_or(now_ + 1) > now_, "it wakes for what is ahead");
     for (const std::string& group : std::exchange(asked_, {})) {
       const bool may = !choices_.any() || !choices_.one_in(4);
@@ -277,7 +281,7 @@ class Trial {
   }
   /// But for tunnels, which may join their line late, and requests let in beyond a full queue, which go first.
   void check_newest(std::size_t id) const {
-    const auto& line = lines_[known_[id].group].waiting;
+    const auto& line = lines_[known_[id].lane].waiting;
     if (limiter_.patience() > 0 || known_[id].tunnel) return;
     const auto behind = std::ranges::find(line, id) + 1;
     const auto may_stay = [&](auto other) {
@@ -287,7 +291,7 @@ class Trial {
   }
   void check_start(const Commands::Start& start) {
     Known& one = known_[start.id];
-    Line& line = lines_[one.group];
+    Line& line = lines_[one.lane];
     must(!line.empty(), "who starts is in a lane");
     // Tunnels may have to wait for others to end, and those that are none go by.
     const auto goes_by = [&](std::size_t id) { return known_[id].tunnel != one.tunnel; };
@@ -298,10 +302,10 @@ class Trial {
     line.first().erase(first);
     one.state = State::flying;
     if (!choices_.any() || choices_.one_in(2)) upstream_.left(now_, one.ticket);
-    WatchedLimiter::take(limiter_.lanes[one.group], start.departure);
+    WatchedLimiter::take(limiter_.lanes[one.lane], start.departure);
     auto booked = start.departure;  // what limits promise is by when they had it leave
     booked.at = start.booked;
-    taken_[one.group].push_back(booked);
+    taken_[one.lane].push_back(booked);
   }
   void check_counts() {
     std::size_t pending = 0, in_flight = 0, resting = 0, open = 0, may_open = 0;
@@ -327,57 +331,58 @@ class Trial {
   }
   std::size_t slots() const { return static_cast<std::size_t>(settings_.max_concurrent); }
   /// How many permits are left to that lane; negative: there are too many.
-  int permits_left(std::size_t lane) const {
+  int permits_left(LaneKey lane) const {
     int left = 1'000'000;
     for (const auto& limit : limits_) {
       const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind);
-      if (semaphore) left = std::min(left, semaphore->capacity - holders(lane, limit.per));
+      const bool is_for_it = semaphore && governs(limit, lane.route);
+      if (is_for_it) left = std::min(left, semaphore->capacity - holders(limit, lane.group));
     }
     return left;
   }
-  int holders(std::size_t lane, LimitConfig::Per per) const {
-    const auto counts = [&](std::size_t group) { return group == lane || per == LimitConfig::Per::upstream; };
+  int holders(const LimitConfig& semaphore, std::string_view group) const {
+    const auto counts_it = [&](std::size_t lane) { return counts(semaphore, kLanes[lane], group); };
     std::size_t holders = 0;
-    for (const Known& one : known_) holders += one.state == State::flying && counts(one.group);
-    for (std::size_t i = 0; i < kGroups.size(); ++i) holders += counts(i) ? limiter_.lanes[i].outstanding.size() : 0;
+    for (const Known& one : known_) holders += one.state == State::flying && counts_it(one.lane);
+    for (std::size_t i = 0; i < kLanes.size(); ++i) holders += counts_it(i) ? limiter_.lanes[i].outstanding.size() : 0;
     return static_cast<int>(holders);
   }
   void check_lane(std::size_t i) const {
     const Line& line = lines_[i];
     const auto& lane = limiter_.lanes[i];
-    const int permits = permits_left(i);
+    const int permits = permits_left(kLanes[i]);
     must(permits >= 0, "no more hold permits than there are");
     must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
-    const bool paused = upstream_.gates().has({}) || upstream_.gates().has(kGroups[i]);
+    const bool paused = upstream_.gates().has({}) || upstream_.gates().has(kLanes[i].group);
     const bool served =
-        paused || !lane.outstanding.empty() || limiter_.somebody_asks() || limiter_.made_wait(now_, lane);
+        paused || !lane.outstanding.empty() || limiter_.somebody_asks() || limiter_.made_wait(now_, kLanes[i]);
     const bool can_go = upstream_.slots_held() < slots() && permits > 0;
     const auto may_stay = [&](std::size_t id) { return known_[id].tunnel; };
     const bool nobody = line.returned.empty() && std::ranges::all_of(line.waiting, may_stay);
     must(nobody || served || !can_go, "who waits, waits for something");
     const bool rested =
-        std::ranges::any_of(known_, [&](const Known& one) { return one.state == State::resuming && one.group == i; });
+        std::ranges::any_of(known_, [&](const Known& one) { return one.state == State::resuming && one.lane == i; });
     must(!rested || limiter_.somebody_asks() || !can_go, "who has rested waits for a slot or a permit");
   }
   void check_kept(const LimitConfig& limit) const {
-    std::vector<std::vector<Departure>> all(taken_.begin(), taken_.end());
-    if (limit.per == LimitConfig::Per::upstream) {
-      for (std::size_t i = 1; i < all.size(); ++i) all[0].insert(all[0].end(), all[i].begin(), all[i].end());
-      all.resize(1);
-    }
-    for (auto& taken : all) {
+    for (const auto group : kGroups) {  // a limit of all groups is looked at once for each
+      std::vector<Departure> taken;
+      for (std::size_t i = 0; i < kLanes.size(); ++i) {
+        if (counts(limit, kLanes[i], group)) taken.insert(taken.end(), taken_[i].begin(), taken_[i].end());
+      }
       std::ranges::stable_sort(taken, {}, &Departure::at);
       std::visit(Promise{taken}, limit.kind);
     }
   }
   void forget(std::size_t id) {
-    auto& line = lines_[known_[id].group];
+    auto& line = lines_[known_[id].lane];
     std::erase(known_[id].state == State::returned ? line.returned : line.waiting, id);
   }
 
   fuzz::Choices& choices_;
   Settings settings_;
   const std::vector<LimitConfig> limits_;
+  const bool has_routes_ = std::ranges::any_of(limits_, [](auto& limit) { return !limit.route.empty(); });
   WatchedLimiter limiter_;
   std::vector<std::string> asked_;                 // groups for which it is asked who may probe
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
@@ -386,8 +391,8 @@ class Trial {
   Commands commands_;
   Time now_ = 1'000'000'000;
   std::vector<Known> known_;
-  std::array<Line, kGroups.size()> lines_;
-  std::array<std::vector<Departure>, kGroups.size()> taken_;
+  std::array<Line, kLanes.size()> lines_;
+  std::array<std::vector<Departure>, kLanes.size()> taken_;
 };
 
 }  // namespace

@@ -19,10 +19,19 @@ namespace penstock::flow {
 using fuzz::must;
 
 inline constexpr std::array<std::string_view, 3> kGroups{"", "a", "b"};
+/// The first three have no route.
+inline constexpr std::array<LaneKey, 6> kLanes{LaneKey(""),      LaneKey("a"),      LaneKey("b"),
+                                               LaneKey("", "r"), LaneKey("a", "r"), LaneKey("b", "r")};
 inline constexpr Instant kStart = 14'000 * 3'600e6;  // on an edge of every window here
 inline constexpr int kHeaviest = 3;
 
-inline std::size_t number_of(std::string_view group) { return group.empty() ? 0 : group == "a" ? 1 : 2; }
+inline std::size_t number_of(LaneKey lane) {
+  return static_cast<std::size_t>(std::ranges::find(kLanes, lane) - kLanes.begin());
+}
+/// The limit, or that of the lane's group, counts what leaves by this lane.
+inline bool counts(const LimitConfig& limit, LaneKey lane, std::string_view group) {
+  return governs(limit, lane.route) && (limit.per == LimitConfig::Per::upstream || lane.group == group);
+}
 
 inline LimitConfig any_limit(fuzz::Choices& choices) {
   constexpr std::array<int, 4> kIntervals{20'000, 100'000, 500'000, 1'000'000};
@@ -39,11 +48,12 @@ inline LimitConfig any_limit(fuzz::Choices& choices) {
   LimitConfig limit{.kind = kinds[choices.below(kinds.size())]};
   const unsigned how = choices.byte();
   if (how % 3 == 1) limit.per = LimitConfig::Per::group;
+  if (how >= 168) limit.route = kLanes.back().route;
   if (how % 7 == 1) limit.mode = LimitConfig::Mode::refuse;
   return limit;
 }
 
-/// Departures that were taken, of an upstream or of one group, ascending, against what one limit promises.
+/// Departures that were taken, of an upstream, a route or a group, ascending, against what one limit promises.
 struct Promise {
   const std::vector<Departure>& taken;
 
@@ -99,11 +109,12 @@ class WatchedLimiter final : public Limiter {
   WatchedLimiter(std::vector<LimitConfig> limits, bool slow) : local_(std::move(limits), kStart), slow_(slow) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
-    Lane& lane = of(ask.group);
+    Lane& lane = of(ask.lane());
     must(lane.asking.count == 0 && ask.count > 0, "a lane asks once at a time, for something");
     if (slow_) {
       lane.asking = ask;
-      lane.asking.group = kGroups[number_of(ask.group)];
+      lane.asking.group = kLanes[number_of(ask.lane())].group;
+      lane.asking.route = kLanes[number_of(ask.lane())].route;
     } else {
       answer(now, ask, booking);
     }
@@ -111,7 +122,7 @@ class WatchedLimiter final : public Limiter {
   }
   /// What was asked, as things stand now.
   void answer(Time now, const Ask& ask, Booking& booking) {
-    Lane& lane = of(ask.group);
+    Lane& lane = of(ask.lane());
     local_.ask(now, ask, booking);
     must(booking.departures.size() <= ask.count, "no more than was asked for");
     for (const auto& departure : booking.departures) {
@@ -126,7 +137,7 @@ class WatchedLimiter final : public Limiter {
     if (booking.departures.size() == ask.count) return;
     if (booking.stop == Booking::Stop::turn) {
       must(booking.ask_again > now, "time passes before one asks again");
-      (booking.scope == Booking::Scope::group ? lane.told_until : all_told_until_) = booking.ask_again;
+      told_to(booking.scope, lane) = booking.ask_again;
     } else if (booking.stop == Booking::Stop::refused && ask.weight > 0) {
       // Who was accepted, and came back, cannot be refused: while the refusal stands it is told to wait instead. What
       // the others were told before, still for a while, stands beside it.
@@ -141,33 +152,38 @@ class WatchedLimiter final : public Limiter {
     return at;
   }
   void give_back(Time now, LaneKey lane, const Departure& departure) override {
-    take(of(lane.group), departure);
+    take(of(lane), departure);
     local_.give_back(now, lane, departure);
   }
   Departure report_late(LaneKey lane, Departure departure, Time at) override {
-    take(of(lane.group), departure);
+    take(of(lane), departure);
     must(at > departure.at, "who leaves late leaves after its time");
     departure = local_.report_late(lane, departure, at);
     must(departure.at == at, "its departure is from now on when it left");
-    of(lane.group).outstanding.push_back(departure);
-    of(lane.group).outstanding.back().gates = 0;
+    of(lane).outstanding.push_back(departure);
+    of(lane).outstanding.back().gates = 0;
     return departure;
   }
   void refused(Time now, LaneKey lane, const Departure& departure) override { local_.refused(now, lane, departure); }
   bool landed(Time now, LaneKey lane) override { return local_.landed(now, lane); }
   void cancel_wait(Time now, Booking::Scope scope, LaneKey lane) override {
-    if (scope == Booking::Scope::group) of(lane.group).told_until = now;
+    Time& told = told_to(scope, of(lane));
+    told = std::min(told, now);
     local_.cancel_wait(now, scope, lane);
   }
   void pause(Time now, std::string_view group, Time until) override {
-    Time& held = group.empty() ? stopped_until_ : of(group).held_until;
-    held = std::max(held, until);
+    const auto hold = [until](Time& held) { held = std::max(held, until); };
+    if (group.empty()) hold(stopped_until_);
+    for (std::size_t i = 0; i < kLanes.size() && !group.empty(); ++i) {
+      if (kLanes[i].group == group) hold(lanes[i].held_until);
+    }
     local_.pause(now, group, until);
   }
   bool shorten_pauses(Time now, Time latest) override {
     stopped_until_ = std::min(stopped_until_, latest);
     for (Lane& lane : lanes) lane.held_until = std::min(lane.held_until, latest);
     all_told_until_ = std::min(all_told_until_, now);
+    route_told_until_ = std::min(route_told_until_, now);
     for (Lane& lane : lanes) lane.told_until = std::min(lane.told_until, now);
     return local_.shorten_pauses(now, latest);
   }
@@ -175,7 +191,7 @@ class WatchedLimiter final : public Limiter {
   bool forgettable(Time now) const override { return local_.forgettable(now); }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
     local_.change(now, limits);
-    all_told_until_ = refused_until_ = now;
+    all_told_until_ = route_told_until_ = refused_until_ = now;
     for (Lane& lane : lanes) lane.told_until = now;
   }
   void count_existing(Time now, LaneKey lane, std::size_t departures) override {
@@ -196,17 +212,23 @@ class WatchedLimiter final : public Limiter {
   bool somebody_asks() const {
     return std::ranges::any_of(lanes, [](auto& lane) { return lane.asking.count > 0; });
   }
-  bool made_wait(Time now, const Lane& lane) const {
-    return std::max({lane.told_until, all_told_until_, refused_until_}) > now;
+  bool made_wait(Time now, LaneKey lane) const {
+    const Time of_route = lane.route.empty() ? 0 : route_told_until_;
+    return std::max({lanes[number_of(lane)].told_until, of_route, all_told_until_, refused_until_}) > now;
   }
-  Lane& of(std::string_view group) { return lanes[number_of(group)]; }
+  Lane& of(LaneKey lane) { return lanes[number_of(lane)]; }
 
-  std::array<Lane, kGroups.size()> lanes;
+  std::array<Lane, kLanes.size()> lanes;
 
  private:
+  Time& told_to(Booking::Scope scope, Lane& lane) {
+    if (scope == Booking::Scope::group) return lane.told_until;
+    return scope == Booking::Scope::route ? route_told_until_ : all_told_until_;
+  }
+
   LocalLimiter local_;
   bool slow_;
-  Time stopped_until_ = 0, all_told_until_ = 0, refused_until_ = 0;
+  Time stopped_until_ = 0, all_told_until_ = 0, route_told_until_ = 0, refused_until_ = 0;
 };
 
 }  // namespace penstock::flow
