@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Three Python programs take permits of two daemons that share a Redis. Programs and daemons are killed; the resource never
 # has more users than the semaphore's capacity, and all of it is used again.
-"""The resource is a lock file for each user that it has room for: the kernel counts the users at each moment. A program opens
-them before it connects, so a kill lets go of the resource before it lets go of the permit."""
+"""The resource is a lock file for each user that it has room for: the kernel counts the users at each moment. A kill lets go
+of the resource before it lets go of the permit: the kernel gives record locks back while it goes through the descriptors of
+a process that ends, and closes its connections after that. Locks by flock() end with their files, which are closed in the
+reverse order: the next user could come in before they are free."""
 import os
 import re
 import socket
@@ -33,7 +35,7 @@ def come_in():
     """The number of the place; None: all are taken."""
     for number, place in enumerate(places):
         try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return number
         except BlockingIOError:
             continue
@@ -50,7 +52,7 @@ for turn in range(first, 1_000_000):
                 sys.stdin.read()
             time.sleep(0.005)  # the work
             if place is not None:
-                fcntl.flock(places[place], fcntl.LOCK_UN)
+                fcntl.lockf(places[place], fcntl.LOCK_UN)
     except (OSError, http.client.HTTPException, RuntimeError) as error:
         print(error, file=sys.stderr)  # a daemon that is killed, or is not there yet
         time.sleep(0.01)
