@@ -256,7 +256,8 @@ TEST_F(SpellingOfRoutes, a_limit_of_each_group_of_a_route_has_both_in_its_key) {
   script_args_.set_limits({each, {.kind = PacerConfig{.qps = 1}, .name = "wide"}});
   script_args_.give_back(call_, "g", flow::LaneKey("0123456789abcdef", "search"), 5, 1);
   EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:pacer@0815:0123456789abcdef", "p:{up}:wide"));
-  const auto found = script_args_.limit_of(texts(call_.keys)[1]);
+  const std::string key = texts(call_.keys)[1];
+  const auto found = script_args_.limit_of(key);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->first, 0);
   EXPECT_EQ(found->second, "0123456789abcdef");
