@@ -261,7 +261,12 @@ void Asker::give_all_back(Time now, Lane& lane) {
   lane.ask.forget_told();
 }
 
-void Asker::landed(Time now, Lane& lane) {
+void Asker::landed(Time now, Lane& lane, const Departure* unused) {
+  if (unused) {
+    limiter_->give_back(now, lane.key(), *unused);
+    permit_may_be_free(lane);
+    return departures_came(now, 1);
+  }
   if (!limiter_->landed(now, lane.key())) return;
   permit_may_be_free(lane);
   stop_.resume_now(now);  // a tunnel that was refused a permit waits in no line for it
