@@ -125,14 +125,16 @@ Clock::duration LoopWatch::waited_here() {
 }
 
 // The machine explains late turns in two ways, which overlap: the system tells how long it let this thread wait, and
-// the measure how long it let others wait.
+// the measure how long it let others wait. A late turn that waited has also run, for less than the bound: no more of it
+// may be left than was waited for.
 void LoopWatch::expect_in_time(double bound) const {
   const Turns now = so_far();
   const double stood = stood_between(before_.page, now.page, bound);
   const double waited = now.waited - before_.waited;
   const std::chrono::duration<double> late = test::machine_late(began_);
   const double slow = is_sanitized() ? 1 : 0;  // seconds in all that such a program computes for longer than it should
-  EXPECT_LE(stood, std::max(waited, late.count()) + slow)
+  const double explained = std::max(waited, late.count());
+  EXPECT_LE(stood, explained + std::min(explained, bound) + slow)
       << "turns of the loop which came " << in_ms(bound) << " late or later stood for " << in_ms(stood)
       << " in all; it ran for " << in_ms(now.ran - before_.ran) << ", the machine let it wait for " << in_ms(waited)
       << ", and was late by " << in_ms(late.count());
