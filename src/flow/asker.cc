@@ -187,17 +187,19 @@ void Asker::tell(Time now, Lane& lane, const Booking& booking) {
 bool Asker::book_permits(Time now, Lane& lane, const Booking& booking) {
   lane.ask.end();
   if (!booking.departures.empty()) return true;
-  // A shared limit in refuse mode has no line to wait in.
-  const bool by_permit =
-      booking.stop == Booking::Stop::permit || (booking.stop == Booking::Stop::refused && !asynchronous());
-  if (by_permit) {
+  const bool refused = booking.stop == Booking::Stop::refused, of_all = booking.scope == Booking::Scope::upstream;
+  const bool waits_in_line = booking.stop == Booking::Stop::permit || (refused && !asynchronous());
+  const Time later = std::max(booking.ask_again, now + kHorizon);
+  if (waits_in_line) {
     lane.ask.enter_line(booking.scope);
-    if (booking.scope == Booking::Scope::upstream) stop_.find_no_permit();
-    if (booking.scope == Booking::Scope::route) lane.route->find_no_permit();
-    if (booking.scope == Booking::Scope::group) lane.ask.find_no_permit();
+    if (of_all) return stop_.find_no_permit(), false;
+  } else if (of_all || !refused) {
+    return stop_.resume_later(later), false;
   } else {
-    stop_.resume_later(std::max(booking.ask_again, now + kHorizon));
+    stop_.some_resume_later(later);  // a shared limit in refuse mode has no line to wait in
   }
+  const Time until = waits_in_line ? kUntilFree : later;
+  booking.scope == Booking::Scope::route ? lane.route->find_no_permit(until) : lane.ask.find_no_permit(until);
   return false;
 }
 

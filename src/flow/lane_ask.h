@@ -31,6 +31,9 @@ struct LastRefusal {
   bool covers(Time now, int other_weight) const { return now < until && other_weight >= weight; }
 };
 
+/// For a tunnel that found no permit to resume: it asks again when one may be free, at no time before.
+inline constexpr Time kUntilFree = std::numeric_limits<Time>::max();
+
 class LaneAsk {
  public:
   // The ask under way: for departures, or for the permits of a tunnel that resumes.
@@ -63,10 +66,11 @@ class LaneAsk {
   void enter_line(Booking::Scope scope) { line_ = scope; }
   void leave_line() { line_.reset(); }
 
-  /// A tunnel of the lane found no permit of its group to resume, and none is known to be free since.
-  bool finds_no_permit() const { return no_permit_; }
-  void find_no_permit() { no_permit_ = true; }
-  void permit_may_be_free() { no_permit_ = false; }
+  /// A tunnel of the lane found no permit of its group to resume, and none is known to be free since. `until`: it asks
+  /// again then, as the limiter has no line in which it could wait; or kUntilFree.
+  void find_no_permit(Time until) { no_permit_until_ = until; }
+  Time no_permit_until() const { return no_permit_until_; }
+  void permit_may_be_free() { no_permit_until_ = 0; }
 
   // Permits that came free and are this lane's to ask for.
   void offer_permits(Booking::Scope of, std::size_t count) { offered(of) += count; }
@@ -94,10 +98,10 @@ class LaneAsk {
   std::size_t count_ = 0;  // departures of the ask under way
   int weight_ = 1;
   bool resumes_ = false;
-  bool no_permit_ = false;
   bool precedes_ = false;
   std::optional<Time> again_;
-  Time not_before_ = 0;                   // valid with again_
+  Time not_before_ = 0;  // valid with again_
+  Time no_permit_until_ = 0;
   std::optional<Booking::Scope> awaits_;  // the scope of the permit that it waits for
   std::optional<Booking::Scope> line_;
   std::array<std::size_t, 3> offered_{};  // of each scope; those of a group only if the lane itself gave them back

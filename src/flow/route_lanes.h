@@ -41,10 +41,10 @@ class RouteLanes {
   const LastLimit& limited() const { return limited_; }
   void stopped_by(const LastLimit& limit) { limited_ = limit; }
 
-  /// A tunnel of the route found no permit of it to resume, and none is known to be free since.
-  bool finds_no_permit() const { return no_permit_; }
-  void find_no_permit() { no_permit_ = true; }
-  void permit_may_be_free() { no_permit_ = false; }
+  /// A tunnel of the route found no permit of it to resume, as in LaneAsk.
+  void find_no_permit(Time until) { no_permit_until_ = until; }
+  Time no_permit_until() const { return no_permit_until_; }
+  void permit_may_be_free() { no_permit_until_ = 0; }
 
   // The limiter may keep a reservation for the route. It knows best: an ask of one lane may or may not replace it.
   void reserved() { reservation_ = true; }
@@ -70,7 +70,7 @@ class RouteLanes {
   /// The limits have new indices, and have stopped nothing yet.
   void change(Time now, std::span<const LimitIndex> moved) {
     limited_.by = renumbered(limited_.by, moved);
-    no_permit_ = false;
+    no_permit_until_ = 0;
     lift(now);
     most_asking_ = kAnyNumber;
   }
@@ -88,10 +88,10 @@ class RouteLanes {
 
   Time until_ = 0;
   Time not_before_ = 0;
+  Time no_permit_until_ = 0;
   const Lane* told_to_ = nullptr;  // may be deleted: only compared
   LastLimit limited_;
   bool reservation_ = false;
-  bool no_permit_ = false;
   std::size_t most_asking_ = kAnyNumber;
 };
 

@@ -54,6 +54,7 @@ void Tunnels::remove(std::uint32_t index) { list_of(requests_[index]).remove(req
 
 void Tunnels::resume_rested(Time now, Commands& commands) {
   stop_.time_passed(now);
+  if (stop_.take_some_resume(now)) await_next_of_some(now);
   while (const auto next = next_to_resume(now)) {
     Lane& lane = *requests_[*next].lane;
     if (others_first(now, lane)) break;
@@ -71,10 +72,21 @@ std::optional<std::uint32_t> Tunnels::next_to_resume(Time now) const {
   std::uint32_t index = resuming_.front();
   for (std::size_t left = resuming_.size(); left > 0; --left, index = requests_[index].next) {
     const Lane& lane = *requests_[index].lane;
-    const bool finds_none = lane.ask.finds_no_permit() || (lane.route && lane.route->finds_no_permit());
-    if (!finds_none && !lane.ask.under_way()) return index;
+    if (no_permit_until(lane) <= now && !lane.ask.under_way()) return index;
   }
   return std::nullopt;
+}
+
+Time Tunnels::no_permit_until(const Lane& lane) {
+  return std::max(lane.ask.no_permit_until(), lane.route ? lane.route->no_permit_until() : 0);
+}
+
+void Tunnels::await_next_of_some(Time now) {
+  std::uint32_t index = resuming_.front();
+  for (std::size_t left = resuming_.size(); left > 0; --left, index = requests_[index].next) {
+    const Time until = no_permit_until(*requests_[index].lane);
+    if (until > now && until != kUntilFree) stop_.some_resume_later(until);
+  }
 }
 
 /// True if another lane's turn comes first. Within its own lane a tunnel that resumes goes first.
@@ -147,7 +159,9 @@ std::optional<Time> Tunnels::wake_at() const {
   if (slots_.free() == 0) return std::nullopt;
   std::optional<Time> next;
   const auto at = [&next](Time moment) { next = next ? std::min(*next, moment) : moment; };
-  if (!resuming_.empty() && stop_.resume_at() != 0) at(stop_.resume_at());
+  for (const Time again : {stop_.resume_at(), stop_.some_resume_at()}) {
+    if (!resuming_.empty() && again != 0) at(again);
+  }
   if (!queue_.outside().empty() && makes_room_at()) at(std::max(*makes_room_at(), stop_.until()));
   return next;
 }

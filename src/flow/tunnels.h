@@ -65,6 +65,8 @@ class Tunnels {
   void resume_rested(Time now, Commands& commands);
   RequestList& list_of(const Request& request);
   std::optional<std::uint32_t> next_to_resume(Time now) const;
+  static Time no_permit_until(const Lane& lane);
+  void await_next_of_some(Time now);
   bool others_first(Time now, const Lane& lane) const;
   void go_on(Time now, Lane& lane, Commands& commands);
   bool may_let_in(Time now) const { return !queue_.outside().empty() && may_have_room(now); }

@@ -58,11 +58,22 @@ class UpstreamStop {
   bool may_resume(Time now) const { return !no_permit_ && now >= resume_at_; }
   void find_no_permit() { no_permit_ = true; }
   void permit_may_be_free() { no_permit_ = false; }
-  /// No tunnel resumes before: the limiter cannot be asked, or has no line to wait in.
+  /// No tunnel resumes before: the limiter cannot be asked, or has no line to wait in for a permit of the upstream.
   void resume_later(Time again) { resume_at_ = again; }
   void resume_now(Time now) { resume_at_ = std::min(resume_at_, now); }
   Time resume_at() const { return resume_at_; }  ///< 0: at any time
   void time_passed(Time now) { resume_at_ = now >= resume_at_ ? 0 : resume_at_; }
+  /// As resume_later(), for the tunnels of one lane or route, which keeps the time.
+  void some_resume_later(Time again) {
+    some_resume_at_ = some_resume_at_ == 0 ? again : std::min(some_resume_at_, again);
+  }
+  Time some_resume_at() const { return some_resume_at_; }  ///< 0: none waits for its time
+  /// True: the first of those times has come.
+  bool take_some_resume(Time now) {
+    const bool due = some_resume_at_ != 0 && now >= some_resume_at_;
+    if (due) some_resume_at_ = 0;
+    return due;
+  }
 
   /// The limits tell lanes to ask again.
   void retry(Time now) { until_ = now, forbidden_ = {}, no_permit_ = false; }
@@ -87,7 +98,7 @@ class UpstreamStop {
   std::size_t asks_ = 0;
   std::size_t most_asks_ = kAnyNumber;
   bool no_permit_ = false;
-  Time resume_at_ = 0;
+  Time resume_at_ = 0, some_resume_at_ = 0;
 };
 
 }  // namespace penstock::flow

@@ -263,6 +263,37 @@ TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_is_giv
   EXPECT_EQ(limiter.asks.back().weight, 0);
 }
 
+TEST(Rest, where_a_shared_limit_refuses_the_permits_of_a_group_tunnels_of_others_ask_at_once) {
+  SlowLimiter limiter;
+  limiter.its_patience = kSecond;
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
+  const Time begin = yard.now;
+  for (const auto& [id, group] : {std::pair(1, "a"), std::pair(2, "b"), std::pair(3, "c")}) {
+    yard.arrive(tunnel(id, group));
+    yard.answer({yard.now}, {}, group);
+    yard.park(id);
+  }
+  const Booking refused{.stop = Booking::Stop::refused, .scope = Booking::Scope::group};
+  yard.resume(1);
+  yard.answer(refused, "a");
+  yard.advance_to(begin + kHorizon / 2);
+  yard.resume(2);
+  EXPECT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"b", 1, 0}));
+  yard.answer(refused, "b");
+  yard.resume(3);
+  EXPECT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"c", 1, 0}));
+  yard.answer({yard.now}, {}, "c");
+  EXPECT_THAT(yard.resumed, ElementsAre(3));
+
+  limiter.asks.clear();
+  EXPECT_EQ(yard.upstream.wake_at(), begin + kHorizon);
+  yard.advance_to(begin + kHorizon);
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"a", 1, 0}));
+  EXPECT_EQ(yard.upstream.wake_at(), begin + kHorizon + kHorizon / 2);
+  yard.advance_to(begin + kHorizon + kHorizon / 2);
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"a", 1, 0}, SlowLimiter::Asked{"b", 1, 0}));
+}
+
 TEST(Rest, where_the_limiter_cannot_be_asked_it_is_asked_again_soon) {
   SlowLimiter limiter;
   SchedulerFixture yard({.max_concurrent = 1}, limiter);
