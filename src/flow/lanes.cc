@@ -258,6 +258,10 @@ void Lanes::forget_told(Time now) {
   }
   each_once(told_alone_, retry);
   each_once(awaiting_, retry);
+  // One whose tunnel asks for permits is in no list, and asks for departures behind that.
+  each([](Lane& lane) {
+    if (lane.ask.to_resume()) lane.ask.forget_told();
+  });
 }
 
 }  // namespace penstock::flow

@@ -294,6 +294,20 @@ TEST(Rest, where_a_shared_limit_refuses_the_permits_of_a_group_tunnels_of_others
   EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"a", 1, 0}, SlowLimiter::Asked{"b", 1, 0}));
 }
 
+TEST(Rest, while_a_tunnel_asks_for_permits_its_lane_may_be_told_that_it_waits_no_longer) {
+  SlowLimiter limiter;
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
+  resume_one(yard);
+  yard.answer(Booking{.stop = Booking::Stop::permit});
+  yard.arrive(2);
+  yard.answer(turn(Booking::Scope::group, yard.now + kSecond));
+  ASSERT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"", 1, 0})) << "a turn is no place in the line for permits";
+  yard.shorten(yard.now);
+  yard.answer({yard.now});
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+  EXPECT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"", 1, 1}));
+}
+
 TEST(Rest, where_the_limiter_cannot_be_asked_it_is_asked_again_soon) {
   SlowLimiter limiter;
   SchedulerFixture yard({.max_concurrent = 1}, limiter);
