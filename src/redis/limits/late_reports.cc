@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects moves for a millisecond.
+// Collects moves for a millisecond. Redis knows a departure by the time that it was last told.
 #include "redis/limits/late_reports.h"
 
 #include <algorithm>
@@ -8,7 +8,18 @@
 namespace penstock::redis {
 
 namespace {
+using Move = ScriptArgs::Move;
 constexpr flow::Time kGathered = 1'000;
+
+/// From when Redis knows the departure: a move to `move.from` that it was not told yet is taken out.
+std::int64_t known_from(LateReports::Moves& moves, const Move& move) {
+  const auto [first, last] = std::ranges::equal_range(moves, move.from, {}, &Move::to);
+  const auto earlier = std::ranges::find(first, last, move.weight, &Move::weight);
+  if (earlier == last) return move.from;
+  const std::int64_t from = earlier->from;
+  moves.erase(earlier);
+  return from;
+}
 }  // namespace
 
 LateReports::LateReports(loop::Loop& loop, Tell tell)
@@ -18,15 +29,17 @@ void LateReports::add(flow::LaneKey lane, const ScriptArgs::Move& move) {
   if (moves_.empty()) timer_.start(loop_.now() + kGathered);
   auto known = moves_.find(lane);
   if (known == moves_.end()) known = moves_.try_emplace(flow::LaneName(lane)).first;
-  known->second.push_back(move);
-  overdue_ |= move.to - move.from > flow::kHorizon;
+  Moves& moves = known->second;
+  const std::int64_t from = known_from(moves, move);
+  moves.insert(std::ranges::upper_bound(moves, move.to, {}, &Move::to), {from, move.to, move.weight});
+  overdue_ |= move.to - from > flow::kHorizon;
 }
 
 void LateReports::tell_now() {
   timer_.stop();
   overdue_ = false;
   for (auto& [lane, moves] : std::exchange(moves_, {})) {
-    std::ranges::sort(moves, {}, &ScriptArgs::Move::from);
+    std::ranges::sort(moves, {}, &Move::from);
     tell_(lane, moves);
   }
 }

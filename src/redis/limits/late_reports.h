@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the departures of one upstream that left later than booked, until Redis is told. Those within a millisecond
-// are reported together, since it is bursts that are late.
+// are reported together, since it is bursts that are late. One that is late twice meanwhile is reported once.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ class LateReports {
  private:
   loop::Loop& loop_;
   const Tell tell_;
-  std::map<flow::LaneName, Moves, flow::LaneOrder> moves_;
+  std::map<flow::LaneName, Moves, flow::LaneOrder> moves_;  // of each lane by `to`, which mostly ascends
   bool overdue_ = false;
   loop::Timer timer_;
 };

@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,6 +61,30 @@ TEST_F(LateDeparturesTest, whose_places_may_be_asked_for_are_told_first) {
   late_.add("", {1, 2 + flow::kHorizon, 1});
   late_.tell_overdue();
   EXPECT_THAT(told_, ElementsAre(Pair("", SizeIs(2))));
+}
+
+/// Redis does not know the time in between.
+TEST_F(LateDeparturesTest, that_are_later_still_before_they_are_told_are_one_move) {
+  late_.add("", {100, 5'000, 1});
+  late_.add("", {300, 5'000, 2});
+  late_.add("", {200, 5'000, 1});
+  late_.add("", {5'000, 9'000, 2});
+  late_.add("other", {5'000, 9'000, 1});
+  late_.add("", {9'000, 9'500, 2});
+  ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
+  ASSERT_THAT(told_, SizeIs(2));
+  const auto fields = [](const auto& move) { return std::tuple(move.from, move.to, move.weight); };
+  std::vector<std::tuple<std::int64_t, std::int64_t, int>> moves;
+  std::ranges::transform(told_[0].second, std::back_inserter(moves), fields);
+  EXPECT_THAT(moves, ElementsAre(std::tuple(100, 5'000, 1), std::tuple(200, 5'000, 1), std::tuple(300, 9'500, 2)));
+  EXPECT_THAT(from(told_[1].second), ElementsAre(5'000));
+}
+
+TEST_F(LateDeparturesTest, that_are_late_twice_may_make_an_ask_wait_for_them) {
+  late_.add("", {0, flow::kHorizon / 2 + 1, 1});
+  late_.add("", {flow::kHorizon / 2 + 1, flow::kHorizon + 1, 1});
+  late_.tell_overdue();
+  EXPECT_THAT(told_, ElementsAre(Pair("", SizeIs(1))));
 }
 
 TEST_F(LateDeparturesTest, are_told_once) {
