@@ -155,6 +155,58 @@ upstreams:
   EXPECT_EQ(api.at("limits").at(0).at("name"), "search:pacer");
 }
 
+TEST(Simulate, plays_all_that_draw_on_one_quota_as_one_queue) {
+  const TemporaryFile config(R"(
+version: 1
+quotas: { account: { limits: [ { pacer: { qps: 1 } } ] } }
+upstreams:
+  api: { match: api.example.com, https: originate, quota: account, routes: [ { match: { path: /search }, name: search,
+         limits: [ { pacer: { qps: 0.1 } } ] } ] }
+  uploads: { match: uploads.example.com, https: originate, quota: account }
+  plain: { match: plain.example.com, https: originate }
+)");
+  std::string lines;
+  for (const char* id : {"a", "b"}) {
+    lines += line("dispatch", std::string("api-") + id, "api", "api.example.com", "/x", "");
+    lines += line("dispatch", std::string("uploads-") + id, "uploads", "uploads.example.com", "/x", "");
+    lines += line("dispatch", std::string("plain-") + id, "plain", "plain.example.com", "/x", "");
+    lines += line("dispatch", std::string("unnamed-") + id, "other.example.com:443", "other.example.com", "/x", "");
+    lines += line("dispatch", std::string("search-") + id, "api", "api.example.com", "/search", R"(,"route":"search")");
+  }
+  const TemporaryFile log(lines);
+  const auto told = simulated({"--config", config.path(), "--quota", "account=2/s", log.path()});
+  ASSERT_EQ(told.at("upstreams").size(), 3U);
+  const auto& account = told.at("upstreams").at(0);
+  EXPECT_EQ(account.at("name"), "account");
+  EXPECT_EQ(account.at("new").at("sent"), 6);
+  EXPECT_EQ(account.at("new").at("limits").at(0).at("name"), "pacer");
+  EXPECT_EQ(account.at("new").at("limits").at(1).at("name"), "api/search:pacer");
+  const double longest = account.at("new").at("waitMs").at("max");
+  EXPECT_GE(longest, 10'000) << "the second search, ten seconds after the first";
+  EXPECT_LE(longest, 15'000) << "which waited for five others at most";
+  EXPECT_EQ(told.at("upstreams").at(1).at("new").at("waitMs").at("max"), 0.0);
+  const auto of_one = penstock({"simulate", "--config", config.path(), "--quota", "api=2/s", log.path()});
+  EXPECT_EQ(of_one.code, 1);
+  EXPECT_THAT(of_one.err, HasSubstr("one that draws on a quota is played under the quota's name"));
+}
+
+TEST(Simulate, finds_the_limits_of_a_route_behind_hundreds_of_routes_without_limits) {
+  std::string yaml = "version: 1\nquotas: { account: {} }\nupstreams:\n";
+  for (int host = 0; host < 5; ++host) {
+    yaml +=
+        "  h" + std::to_string(host) + ": { match: h" + std::to_string(host) + ".example, quota: account, routes: [";
+    for (int route = 0; route < 60; ++route) yaml += " { match: { path: /" + std::to_string(route) + " }, weight: 2 },";
+    yaml += " ] }\n";
+  }
+  yaml +=
+      "  z: { match: z.example, quota: account, routes: [ { match: { path: /s }, limits: [ { pacer: { qps: 1 } } ] } ] "
+      "}";
+  const TemporaryFile config(yaml), log(line("dispatch", "a", "z", "z.example", "/s", R"(,"route":"/s")") +
+                                        line("dispatch", "b", "z", "z.example", "/s", R"(,"route":"/s")"));
+  const auto told = simulated({"--config", config.path(), log.path()});
+  EXPECT_NEAR(told.at("upstreams").at(0).at("new").at("waitMs").at("max"), 1000, 0.01);
+}
+
 TEST(Simulate, finds_permits_by_their_name_alone) {
   const TemporaryFile config("version: 1\nupstreams: { db: { permits: true, maxConcurrent: 1 } }\n"),
       log(line("dispatch", "a", "db", "", "/@db", R"(,"permit":true)") +

@@ -49,7 +49,20 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) { upstream->left(ticket, departure, lane(), now); }
+void Exchange::leaves(std::int64_t now) {
+  upstream->reach.connected();
+  queue->left(ticket, departure, lane(), now);
+}
+
+void Exchange::leave_shares() {
+  queue->shares.leave(share);
+  if (!body.whole && !upstream->grouping()) queue->shares.uploads(share, sink.held());
+}
+
+bool Exchange::is_paused(std::int64_t now) const {
+  const auto& gates = queue->scheduler().gates();
+  return gates.any() && gates.until(queue->lane_of(head.fields, group)) > now;
+}
 
 void Exchange::take_route() {
   const auto& routes = upstream->routes();
