@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -15,6 +16,7 @@ class Adaptive final : public Limit {
  public:
   explicit Adaptive(const AdaptiveConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Adaptive>(*this); }
   Instant frontier(int) const override { return free_; }
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;

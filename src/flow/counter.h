@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -14,6 +15,7 @@ class Counter final : public Limit {
  public:
   explicit Counter(const CounterConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Counter>(*this); }
   bool admits(int weight) const override { return weight <= config_.max; }
   void refresh(Instant now) override { state_ = state_at(now); }
   Instant frontier(int weight) const override;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -76,6 +77,8 @@ struct LimitReading {
 class Limit {
  public:
   virtual ~Limit() = default;
+  /// One that goes on from the same state by itself, with the same parameters, which must outlive it.
+  virtual std::unique_ptr<Limit> copy() const = 0;
   /// Whether this weight can ever be allowed.
   virtual bool admits(int /*weight*/) const { return true; }
   /// The time is `now`, and the parameters may have changed. Call this before any other function.

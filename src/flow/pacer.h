@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -14,6 +15,7 @@ class Pacer final : public Limit {
  public:
   explicit Pacer(const PacerConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Pacer>(*this); }
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 
@@ -11,6 +12,7 @@ namespace penstock::flow {
 
 class PauseLimit final : public Limit {
  public:
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<PauseLimit>(*this); }
   void extend(Instant until) { until_ = std::max(until_, until); }
   /// True: it was to end later.
   bool shorten(Instant latest) {

@@ -3,6 +3,7 @@
 #include "flow/sliding_window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
@@ -51,6 +52,13 @@ void SlidingWindow::commit(Instant at, int weight) {
   heavy_ = (heavy_ && size() > 0) || weight > 1;
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
+}
+
+void SlidingWindow::repeat(std::int64_t times) {
+  std::vector<Instant> all;
+  for (std::int64_t n = 0; n < size(); ++n) all.insert(all.end(), static_cast<std::size_t>(times), time(n));
+  times_ = std::move(all);
+  first_ = 0;
 }
 
 // Drops only units that are too old for any departure from now on: the newest may still be given back, or `max` raised.

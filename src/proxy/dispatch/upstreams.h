@@ -31,6 +31,12 @@ class Upstreams {
   /// are known, the one that all further ones share.
   Upstream& find_or_make(const http::Target& target, std::size_t entry);
 
+  /// One for a host:port that no entry names and that find() does not know, as a request would have it made. It is the
+  /// caller's.
+  std::unique_ptr<Upstream> make_unkept(const http::Target& target) {
+    return make(target.authority(), 0, services_.config.unmatched);
+  }
+
   /// The upstream of that name, which for the entry "*" is a host:port; null: there is none now.
   Upstream* find(std::string_view name) const;
 

@@ -130,6 +130,8 @@ bool Upstream::end_pauses() {
   return some;
 }
 
+flow::WaitingUnits Upstream::units_waiting() const { return scheduler_.forecast().units_waiting(services_.loop.now()); }
+
 void Upstream::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) {
   events_.on_permits_lost(*this, scope, lane, count);
 }

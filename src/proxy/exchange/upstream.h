@@ -143,6 +143,7 @@ class Upstream final : public flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
+  flow::WaitingUnits units_waiting() const override;
 
   const std::string name;           ///< the entry's name, or host:port
   const std::size_t entry;          ///< as in Event

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of limits, with which a rehearsal (rehearsal.h) tries out what leaves when. It books in the copy alone. Where
+// processes share limits, it answers as Redis would, after a round trip, and lets others leave between its own
+// departures. Internal to flow/ and redis/.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flow/departure_search.h"
+#include "flow/limit_set.h"
+#include "flow/limiter.h"
+#include "penstock/limits.h"
+
+namespace penstock::flow {
+
+/// Another process that waits for the limits that are shared.
+struct OtherProcess {
+  std::int64_t had_less = 0;  ///< how many units fewer than this process it had; it gets these first
+  double units = kMost;       ///< that wait there
+  double per_second = 0;      ///< so many more come in each second
+  bool is_senior = false;     ///< of two that had as much, it goes first
+  static constexpr double kMost = 1e12;
+};
+
+class RehearsedLimiter final : public Limiter {
+ public:
+  RehearsedLimiter(LimitSet limits, const LimitClock& clock, ConfigEpoch epoch)
+      : limits_(std::move(limits)), clock_(clock), epoch_(epoch) {}
+
+  // Where other processes share the limits. Call in this order, before the first ask.
+  void share_with(std::vector<OtherProcess> others) { others_ = std::move(others); }
+  /// Where only their number is known: each is taken to have as many requests as this one.
+  void share_with(const OtherProcesses& others);
+  /// What was told last of a lane, and of all that this scope stops: no request leaves before that time, because of
+  /// that limit, if that is known.
+  struct Told {
+    Time until = 0;
+    LimitIndex by = kNoLimit;
+    Booking::Scope scope = Booking::Scope::group;
+  };
+  void hold_by(std::function<Told(LaneKey lane)> told) { told_ = std::move(told); }
+  /// `heard` has the same limits in the state that all processes have brought them to, as far as that was told: a
+  /// departure needs both. It must outlive this. `has_times`: also when the units of slidingWindows have left.
+  void add(const LimitSet& heard, bool has_times);
+  /// Answers come after a round trip, and say when to ask again as the booking script does.
+  void answer_as_redis(Time round_trip, Time lead) { round_trip_ = std::max<Time>(round_trip, 1), lead_ = lead; }
+
+  /// How long the answer to an ask takes; 0: it is there at once.
+  Time answers_after() const { return round_trip_; }
+  Time patience() const override { return round_trip_; }
+  Time lead() const override { return lead_; }
+  /// True: what was told before is the answer, at once. Otherwise ask() has it, which is always filled in here; the
+  /// caller holds it back for answers_after().
+  bool holds(Time now, const Ask& ask, Booking& booking);
+  bool ask(Time now, const Ask& ask, Booking& booking) override;
+  LimitIndex forbids(int weight, std::string_view route) const override;
+  Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
+  void give_back(Time now, LaneKey lane, const Departure& departure) override;
+  bool landed(Time now, LaneKey lane) override;
+  void cancel_wait(Time, Booking::Scope, LaneKey) override {}
+  void pause(Time, std::string_view, Time) override {}
+  bool has_room_for(std::string_view) const override { return true; }
+  bool forgettable(Time) const override { return false; }
+  void change(Time, const std::vector<LimitConfig>&) override {}
+
+ private:
+  /// When a process asks that is to depart at `until`.
+  Time asks_for(Time until, Booking::Scope scope) const;
+  void ask_again_as_redis(Time now, Booking& booking) const;
+  void let_others_leave(Instant from, LaneKey lane, int weight);
+  /// Asks are answered half a round trip after they were put, and limits never look back.
+  Time reached(Time now) { return latest_ = std::max(latest_, now); }
+
+  LimitSet limits_;
+  const LimitClock clock_;
+  const ConfigEpoch epoch_;
+  std::function<Told(LaneKey lane)> told_;
+  std::vector<OtherProcess> others_;
+  Instant begin_ = kNever;  // of what is played
+  Time round_trip_ = 0;
+  Time lead_ = kHorizon;
+  Time latest_ = std::numeric_limits<Time>::min();
+};
+
+}  // namespace penstock::flow
