@@ -21,7 +21,8 @@ constexpr std::size_t kBodyInFlight = 64 * 1024;
 void leave_shares(Exchange& exchange) {
   auto& shares = exchange.upstream->shares;
   shares.leave(exchange.share);
-  if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
+  if (!exchange.body.whole && !exchange.upstream->groups.grouping())
+    shares.uploads(exchange.share, exchange.sink.held());
 }
 
 bool tells_id(const ProxyConfig& proxy, const http::Fields& request) {
@@ -70,7 +71,8 @@ Dispatcher::Dispatcher(Services services)
       upstreams_(services_, *this),
       attempts_(services_, *this),
       memory_(services_.config.caps),
-      resending_(services_, memory_) {}
+      resending_(services_, memory_),
+      costs_(services_, memory_) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -109,8 +111,12 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
       admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
   if (exchange.may_rest()) exchange.origin.keep_client();
-  exchange.weight = admitted->hints.weight;  // which a route may raise
+  exchange.load.weight = admitted->hints.weight;  // which a route may raise
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  const auto enter_read = [this, number = exchange.number] {
+    if (Exchange* const read = exchanges_.find(number)) enter(*read, read->load.cost->hints());
+  };
+  if (costs_.reads(exchange, admitted->hints, enter_read)) return &exchange;
   return enter(exchange, admitted->hints);
 }
 
@@ -119,11 +125,13 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
 Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints) {
   Upstream& upstream = *exchange.upstream;
   const auto number = exchange.number;
+  const auto now = services_.loop.now();
+  costs_.enters(exchange);
   const HeldBytes& client = exchange.sink.held();
   memory_.judge(exchange.memory, client, exchange.bytes());
   const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
   const bool in_need =
-      may_wait && !upstream.grouping() && upstream.scheduler().pending() >= upstream.settings.queue.max_pending;
+      may_wait && !upstream.groups.grouping() && upstream.scheduler().pending() >= upstream.settings.queue.max_pending;
   const flow::Ticket other = in_need ? upstream.shares.in_place_of(client) : flow::Ticket{};
   const Duration longest = exchange.max_wait();
   const flow::Time may_stay = std::min(hints.max_wait.value_or(longest), longest).count();
@@ -131,22 +139,23 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const bool sorted = upstream.scheduler().gates().any() && !exchange.target.tunnel;
   if (sorted) lane = upstream.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
-                              .weight = exchange.weight,
+                              .weight = exchange.load.weight,
                               .group = sorted ? lane : exchange.group,
                               .route = exchange.lane().route,
                               .max_wait = may_wait ? may_stay : 0,
                               .tunnel = exchange.may_rest(),
-                              .in_place_of = other};
-  exchange.sendings.deadline = exchange.arrived + *arrival.max_wait;
-  upstream.arrive(exchange.arrived, arrival, exchange.ticket);
+                              .in_place_of = other,
+                              .cost = exchange.load.amount().cost};
+  exchange.sendings.deadline = now + *arrival.max_wait;
+  upstream.arrive(now, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
-    const auto wait = upstream.scheduler().retry_after(entered->arrived, entered->lane(), entered->weight);
+    const auto wait = upstream.scheduler().retry_after(now, entered->lane(), entered->load.amount());
     return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
   memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
-  if (!upstream.grouping()) upstream.shares.waits(entered->share, entered->sink.held(), entered->ticket);
+  if (!upstream.groups.grouping()) upstream.shares.waits(entered->share, entered->sink.held(), entered->ticket);
   return entered;
 }
 
@@ -154,13 +163,8 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
   exchange.take_route();
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
-  if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
-  if (const auto& grouping = exchange.upstream->grouping()) {
-    exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
-    exchange.group_label = grouping->label(exchange.group);
-  }
-  return std::nullopt;
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.load.weight)) return too_heavy;
+  return exchange.upstream->reach.judge();
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -400,6 +404,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   if (exchange.flight) exchange.flight->conclude();
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
+  costs_.ends(exchange, ending.kind == EventKind::complete);
   if (exchange.upstream) exchange.upstream->shares.leave(exchange.share);
   Upstream* upstream = exchange.upstream;
   const auto ticket = exchange.ticket;
@@ -414,6 +419,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
 void Dispatcher::body_came(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
     memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
+    costs_.body_came(exchange);
   } else if (exchange.body.whole) {
     exchange.upstream->shares.leave(exchange.share);
   }

@@ -55,7 +55,7 @@ void Exchange::take_route() {
   const auto& routes = upstream->routes();
   if (!routes || target.tunnel) return;
   route = {routes->terms_of(head.method, target.path(), head.fields), routes};
-  weight = std::max(weight, route.weight);
+  load.weight = std::max(load.weight, route.weight);
 }
 
 bool Exchange::is_in(flow::Booking::Scope scope, flow::LaneKey lanes) const {

@@ -16,6 +16,7 @@
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/pending_memory.h"
 #include "proxy/exchange/queue_shares.h"
+#include "proxy/exchange/request_load.h"
 #include "proxy/exchange/response_sink.h"
 #include "proxy/exchange/sendings.h"
 #include "proxy/exchange/taken_departure.h"
@@ -32,6 +33,8 @@ class BodyBuffer {
   /// Moves out at most `space` bytes.
   std::size_t take(char* room, std::size_t space);
   std::size_t size() const { return bytes_.size() - taken_; }
+  /// The bytes that take() gives next; valid until the next call.
+  std::string_view next() const { return std::string_view(bytes_).substr(taken_); }
 
   /// From now on keeps what take() gives, to give it again, as long as the body is no longer than that. 0: not at all.
   void keep(std::size_t most);
@@ -84,7 +87,7 @@ struct Exchange {
   std::string group_label;  ///< the group's name as people may see it
   TakenRoute route;
   Origin origin;
-  int weight = 1;  ///< units that it costs in each limit
+  RequestLoad load;
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
   TakenDeparture departure;                      ///< its current or last one

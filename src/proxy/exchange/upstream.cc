@@ -42,7 +42,7 @@ Upstream::Upstream(const Services& services, std::string its_name, std::size_t i
       pausing_(services, name, settings, scheduler_, limiter_),
       late_(services.loop, limiter_, settings.limits),
       wake_(services.loop, [this] { apply([this](flow::Time now) { scheduler_.advance(now, commands_); }); }) {
-  groups_.change(services_, name, settings);
+  groups.change(services_, name, settings);
 }
 
 // What the scheduler decides.
@@ -82,6 +82,12 @@ void Upstream::arrive(flow::Time arrived, const flow::Arrival& arrival, flow::Ti
 
 void Upstream::land(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.land(now, ticket, commands_); });
+}
+
+void Upstream::settle(flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  apply([&](flow::Time now) {
+    if (limiter_->settle(now, lane, departure, cost)) flow::units_came(scheduler_, now, lane, commands_);
+  });
 }
 
 void Upstream::cancel(flow::Ticket ticket) {
@@ -160,8 +166,9 @@ UpstreamSnapshot Upstream::snapshot(bool with_groups) const {
                          .tunnels_only = totals.tunnels > 0 && totals.tunnels == totals.dispatched,
                          .totals = totals,
                          .handshakes = handshakes};
-  if (grouping() && with_groups) shown.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
-  groups_.label(shown);
+  if (groups.grouping() && with_groups)
+    shown.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
+  groups.label(shown);
   return shown;
 }
 
@@ -193,7 +200,7 @@ void Upstream::change(flow::Time now, const UpstreamSettings& its_settings, bool
   const bool fits = !services_.fits_limiter || services_.fits_limiter(*limiter_, of);
   if (fits && new_settings == settings) return;
   const auto before = std::exchange(settings, std::move(new_settings));
-  groups_.change(services_, name, settings);
+  groups.change(services_, name, settings);
   change_limiter(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits), fits);
   scheduler_.change(now, scheduler_settings(settings), last_change_.moved, commands_);
   late_.change(now, settings.limits);

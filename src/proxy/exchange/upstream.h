@@ -84,7 +84,7 @@ class Upstream final : public flow::LimiterEvents {
   WouldWait take(TakenDeparture& taken, flow::LaneKey lane, std::string_view route, const flow::Departure& departure,
                  Duration max_wait) {
     late_.take(taken, lane, departure);
-    return limits_.departed(flow::LaneKey(lane.group, route), departure.weight, max_wait);
+    return limits_.departed(flow::LaneKey(lane.group, route), departure.load(), max_wait);
   }
   /// Its bytes have left.
   void left(flow::Ticket ticket, TakenDeparture& taken, flow::LaneKey lane, flow::Time now) {
@@ -92,6 +92,8 @@ class Upstream final : public flow::LimiterEvents {
     taken.left(now, *limiter_, lane);
     if (scheduler_.gates().any()) scheduler_.left(now, ticket);
   }
+  /// What the request that took this departure has cost is known.
+  void settle(flow::LaneKey lane, const flow::Departure& departure, int cost);
   /// The final head of the answer to a request in flight has come. Also called from inside libcurl: what this decides
   /// is carried out soon after.
   void observe(const Pausing::Answer& answer);
@@ -116,16 +118,15 @@ class Upstream final : public flow::LimiterEvents {
 
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.
-  std::string group_of(const http::Target& target, const http::Fields& fields) {
-    return groups_.of(target, fields, *limiter_, services_, name);
+  std::string group_of(const http::Target& target, const http::Fields& fields, std::string_view text = {}) {
+    return groups.of(target, fields, text, *limiter_, services_, name);
   }
-  const std::optional<Grouping>& grouping() const { return groups_.grouping(); }
   /// Null: it has none. A change of the settings makes new ones.
   const std::shared_ptr<const Routes>& routes() const { return routes_; }
 
   const flow::Scheduler& scheduler() const { return scheduler_; }
   /// No exchange is left, and nothing is to be carried out.
-  bool at_rest() const { return flow::idle(scheduler_) && !carrying_out_; }
+  bool at_rest() const { return flow::idle(scheduler_) && !carrying_out_ && groups.unnamed == 0; }
   /// A new upstream would have the same limits and pauses.
   bool forgettable(flow::Time now) const {
     return at_rest() && limiter_->forgettable(now) && !scheduler_.gates().any_closed(now) && limits_.forgettable(now);
@@ -153,6 +154,7 @@ class Upstream final : public flow::LimiterEvents {
   HandshakeTotals handshakes;
   LastMinuteCounts last_minute;
   RetryBudget retries;
+  UpstreamGroups groups;
   Reach reach;
 
  private:
@@ -163,7 +165,6 @@ class Upstream final : public flow::LimiterEvents {
 
   const Services& services_;
   UpstreamEvents& events_;
-  UpstreamGroups groups_;
   std::shared_ptr<const Routes> routes_;
   LimitView limits_;  // has the settings' limits; the limiter refers to this copy
   std::unique_ptr<flow::Limiter> limiter_;
