@@ -3,7 +3,6 @@
 // the connection that holds it, so that the permit stays taken even if this process is killed.
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "app/permit_client.h"
 #include "app/settings.h"
 #include "app/signals.h"
+#include "config/checks.h"
 #include "http/grammar.h"
 #include "penstock/duration.h"
 
@@ -68,16 +68,10 @@ std::optional<ProxyAddress> proxy_for(const PermitCommand& options) {
   return ProxyAddress{.host = listener.address, .port = std::to_string(listener.port), .credentials = {}};
 }
 
-bool is_name(const std::string& text) {
-  const auto fits = [](char c) {
-    return http::is_letter(c) || http::is_digit(c) || std::string_view("_.-").contains(c);
-  };
-  return !text.empty() && std::ranges::all_of(text, fits);
-}
-
 /// What is wrong with the words of the command line; empty: nothing.
 std::string wrong_with(const PermitCommand& options, const std::vector<std::string>& command) {
-  if (!is_name(options.upstream)) return "permit needs the name of an upstream, as in penstock permit db -- COMMAND";
+  if (!config::all_of(options.upstream, "_.-"))
+    return "permit needs the name of an upstream, as in penstock permit db -- COMMAND";
   if (command.empty()) return "permit needs a command behind --, as in penstock permit db -- COMMAND";
   if (!options.max_wait.empty() && !parse_duration(options.max_wait))
     return "--max-wait must be a duration such as 30s or 500ms";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config/checks.h"
 #include "penstock/config.h"
 
 namespace penstock {
@@ -11,35 +12,32 @@ namespace {
 
 using Wrong = std::unexpected<std::string>;
 
-bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-bool is_name_char(char c) { return is_letter_or_digit(c) || c == '_'; }
+constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";  // beside letters and digits, in a token of RFC 9110
+
 bool is_literal_char(char c) {
   return c > ' ' && c < 0x7f && std::string_view("?#*\\\"<>^`{|}").find(c) == std::string_view::npos;
 }
-bool is_header_char(char c) {  // a token of RFC 9110
-  return is_letter_or_digit(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
 
-bool all(std::string_view text, bool (*fits)(char)) { return std::all_of(text.begin(), text.end(), fits); }
+bool is_literal(std::string_view text) { return std::ranges::all_of(text, is_literal_char); }
 
 // Judges one segment of a path's pattern, and adds the names of its braced parts to `names`.
 std::optional<std::string> wrong_with_segment(std::string_view segment, std::set<std::string_view>& names) {
   const std::string said = "'" + std::string(segment) + "'";
   if (segment.empty()) return "the pattern has an empty segment";
   const auto open = segment.find_first_of("*{");
-  if (!all(segment.substr(0, open), is_literal_char)) return said + " is not a segment of a path";
+  if (!is_literal(segment.substr(0, open))) return said + " is not a segment of a path";
   if (open == std::string_view::npos) return std::nullopt;
   auto rest = segment.substr(open + 1);
   if (segment[open] == '{') {
     const auto close = rest.find('}');
     if (close == std::string_view::npos) return said + " has a { that is not closed";
     const auto name = rest.substr(0, close);
-    if (name.empty() || !all(name, is_name_char)) return said + ": a name in braces has letters, digits and _ only";
+    if (!config::all_of(name, "_")) return said + ": a name in braces has letters, digits and _ only";
     if (!names.insert(name).second) return "two parts are named {" + std::string(name) + "}";
     rest.remove_prefix(close + 1);
   }
   if (rest.find_first_of("*{") != std::string_view::npos) return said + " has more than one * or {name}";
-  if (!all(rest, is_literal_char)) return said + " is not a segment of a path";
+  if (!is_literal(rest)) return said + " is not a segment of a path";
   return std::nullopt;
 }
 
@@ -69,7 +67,7 @@ std::expected<GroupRule, std::string> parse_group_path(std::string_view text) {
 }
 
 std::expected<GroupRule, std::string> parse_header(std::string_view name) {
-  if (name.empty() || !all(name, is_header_char)) return Wrong("'" + std::string(name) + "' is not a header's name");
+  if (!config::all_of(name, kTokenMarks)) return Wrong("'" + std::string(name) + "' is not a header's name");
   return GroupRule{GroupRule::By::header, std::string(name)};
 }
 
