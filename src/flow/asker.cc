@@ -187,19 +187,18 @@ void Asker::tell(Time now, Lane& lane, const Booking& booking) {
 bool Asker::book_permits(Time now, Lane& lane, const Booking& booking) {
   lane.ask.end();
   if (!booking.departures.empty()) return true;
-  const bool refused = booking.stop == Booking::Stop::refused, of_all = booking.scope == Booking::Scope::upstream;
+  const bool refused = booking.stop == Booking::Stop::refused;
+  // A shared limit in refuse mode has no line to wait in.
   const bool waits_in_line = booking.stop == Booking::Stop::permit || (refused && !asynchronous());
-  const Time later = std::max(booking.ask_again, now + kHorizon);
-  if (waits_in_line) {
-    lane.ask.enter_line(booking.scope);
-    if (of_all) return stop_.find_no_permit(), false;
-  } else if (of_all || !refused) {
-    return stop_.resume_later(later), false;
+  const bool of_some = booking.scope != Booking::Scope::upstream && (waits_in_line || refused);
+  const Time until = waits_in_line ? kUntilFree : std::max(booking.ask_again, now + kHorizon);
+  if (waits_in_line) lane.ask.enter_line(booking.scope);
+  if (of_some) {
+    booking.scope == Booking::Scope::route ? lane.route->find_no_permit(until) : lane.ask.find_no_permit(until);
+    if (!waits_in_line) stop_.some_resume_later(until);
   } else {
-    stop_.some_resume_later(later);  // a shared limit in refuse mode has no line to wait in
+    waits_in_line ? stop_.find_no_permit() : stop_.resume_later(until);
   }
-  const Time until = waits_in_line ? kUntilFree : later;
-  booking.scope == Booking::Scope::route ? lane.route->find_no_permit(until) : lane.ask.find_no_permit(until);
   return false;
 }
 

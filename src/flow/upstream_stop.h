@@ -82,7 +82,7 @@ class UpstreamStop {
     limited_.by = renumbered(limited_.by, moved);
     forbidden_ = {};
     no_permit_ = false;
-    resume_at_ = 0;
+    resume_at_ = some_resume_at_ = 0;
     lift(now);
   }
 
