@@ -22,7 +22,7 @@ class LimiterTest : public SharedLimiterTest {
   }
   bool both_listen() { return all_listen(2); }
   /// The sliding window in Redis, whose times ascend, has as many departures, none earlier than these.
-  bool counts_as_late_as(std::string_view key, const std::vector<flow::Departure>& departures) {
+  bool counts_as_late_as(std::string_view key, const std::deque<flow::Departure>& departures) {
     std::vector<std::int64_t> expected, stored;
     for (const auto& departure : departures) expected.push_back(departure.in_redis);
     for (const auto& time : server_.run({"LRANGE", key, "1", "-1"}).items) stored.push_back(std::stoll(time.text));
