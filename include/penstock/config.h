@@ -280,7 +280,18 @@ struct UpstreamConfig {
   /// neither `match` nor `base_url`, groups are by header, and what is about hosts and their answers has no meaning.
   bool permits = false;
   std::string preset, plan;  ///< those that a file's settings came from; told to people, and nothing else
+  /// QuotaConfig::name of that which it draws on; empty: none. What a quota says is then not its own to say, and of
+  /// `settings.limits` it has only those of its routes: see effective_settings() in quotas.h.
+  std::string quota;
   bool operator==(const UpstreamConfig&) const = default;
+};
+
+/// The queue and the limits of several upstreams, as of one account whose hosts differ. It has no routes; what
+/// `settings` say of hosts, connections and answers without limits has no meaning.
+struct QuotaConfig {
+  std::string name;  ///< [A-Za-z0-9_.-]+; that of an upstream only if that draws on it
+  UpstreamSettings settings;
+  bool operator==(const QuotaConfig&) const = default;
 };
 
 /// Caps on what clients may send and on what is kept for them; in parentheses the status of a request beyond a cap.
@@ -406,6 +417,7 @@ struct Config {
   InterceptConfig intercept;
   std::vector<RedisConfig> redis;                   ///< with different names; empty: each process keeps its limits
   UpstreamSettings unmatched = unmatched_from({});  ///< the pattern "*": of each host:port that no entry matches
+  std::vector<QuotaConfig> quotas;
   std::vector<UpstreamConfig> upstreams;
   bool operator==(const Config&) const = default;
 };

@@ -119,6 +119,8 @@ struct LastMinute {
 struct UpstreamSnapshot {
   std::string name;       ///< the entry's name, `host:port` for one made from "*", or `*:others`
   std::size_t entry = 0;  ///< as in Event
+  std::string
+      quota;  ///< on which it draws; empty: none. Then limits, pauses and `head` are those of all upstreams on it
   std::size_t pending = 0;
   std::size_t in_flight = 0;
   int max_concurrent = 0;

@@ -101,8 +101,12 @@ auto fields_of(const BaseUrl& url) {
 }
 /// Which preset the settings came from does not matter.
 auto fields_of(const UpstreamConfig& upstream) {
-  const auto& [name, match, settings, base_url, permits, preset, plan] = upstream;
-  return std::tie(name, match, settings, base_url, permits);
+  const auto& [name, match, settings, base_url, permits, preset, plan, quota] = upstream;
+  return std::tie(name, match, settings, base_url, permits, quota);
+}
+auto fields_of(const QuotaConfig& quota) {
+  const auto& [name, settings] = quota;
+  return std::tie(name, settings);
 }
 auto fields_of(const ProxyConfig& proxy) {
   const auto& [listen, via, grace, names, request_id] = proxy;
@@ -164,9 +168,9 @@ auto fields_of(const RedisConfig& redis) {
 /// Without `defaults`, from which the upstreams' settings are made already.
 auto fields_of(const Config& config) {
   const auto& [proxy, admin, log, dns, connection, defaults, caps, pass_unmatched, access, intercept, redis, unmatched,
-               upstreams] = config;
+               quotas, upstreams] = config;
   return std::tie(proxy, admin, log, dns, connection, caps, pass_unmatched, access, intercept, redis, unmatched,
-                  upstreams);
+                  quotas, upstreams);
 }
 auto fields_of(const Obey& obey) {
   const auto& [dialects] = obey;

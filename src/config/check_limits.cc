@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostUnits = 1'000'000'000;
 constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // per second: from one in twelve days to one in a microsecond
 constexpr Duration kShortest = 10ms, kLongest = kLongestInterval;
-constexpr std::size_t kMostLimits = 16, kMostOfRoutes = 64, kLongestName = 64;
+constexpr std::size_t kMostLimits = 16, kLongestName = 64;
 constexpr int kMostSliding = kMostRemembered, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
 /// Checks the parameters of one limit.

@@ -90,6 +90,7 @@ void check_redis(Issues& issues, const Config& config) {
   check_names(issues, config);
   for (const auto& redis : config.redis) check_one(issues, redis_path(config, redis), redis);
   check_use(issues, "upstreams.*.redis", config, config.unmatched);
+  for (const auto& quota : config.quotas) check_use(issues, "quotas." + quota.name + ".redis", config, quota.settings);
   for (const auto& upstream : config.upstreams)
     check_use(issues, "upstreams." + upstream.name + ".redis", config, upstream.settings);
 }

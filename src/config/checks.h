@@ -24,6 +24,9 @@ void check_duration(Issues& issues, const std::string& path, Duration value, Dur
 /// True if there is text, and it has only letters, digits and the characters of `extra`.
 bool all_of(std::string_view text, std::string_view extra);
 
+/// The most limits of routes that one queue may have.
+inline constexpr std::size_t kMostOfRoutes = 64;
+
 /// How a limit of that many requests in flight is named which a route has by `maxConcurrent`.
 inline constexpr std::string_view kMaxConcurrent = "maxConcurrent";
 /// Where a limit stands: "upstreams.github.limits[1].window", "upstreams.github.routes[0].limits[1].pacer".
@@ -41,6 +44,8 @@ void check_retry(Issues& issues, const std::string& path, const RetryConfig& ret
 void check_redaction(Issues& issues, const std::string& path, const std::vector<std::string>& patterns);
 /// A client certificate needs its key.
 void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls);
+/// Checks the names of quotas, and how upstreams draw on them.
+void check_quotas(Issues& issues, const Config& config);
 /// Checks each Redis, and the names by which upstreams call them.
 void check_redis(Issues& issues, const Config& config);
 

@@ -51,6 +51,8 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"match", "headers", "; here it is 'header', as in X-Tier or X-Tier=free"},
     {"match", "host", "; the hosts are in match of the upstream"},
     {"defaults", "redact", kOfUpstream},
+    {"", "quota", "; it belongs to an upstream, and names an entry of quotas"},
+    {"defaults", "quota", "; it belongs to an upstream, and names an entry of quotas"},
     {"limits", "leakyBucket", "; here it is 'tokenBucket'"},
     {"limits", "fixedWindow", "; here it is 'window'"},
     {"limits", "concurrency", "; here it is 'semaphore', or maxConcurrent for one process"},

@@ -79,12 +79,23 @@ constexpr auto kPatternEntry = [] {
   return keys;
 }();
 
-// A named upstream has these keys, and `match`, `baseUrl` and `permits`.
+// What a quota decides for all upstreams that draw on it; these have all other keys of an upstream.
+constexpr std::array<std::string_view, 13> kDecidedByQuota{
+    "maxConcurrent", "maxTunnels", "maxWeight", "queue",      "rate",  "group", "limits",
+    "obey",          "maxPause",   "pauseOn",   "pauseScope", "learn", "redis"};
+constexpr auto kQuota = [] {
+  std::array<Key<UpstreamSettings>, kDecidedByQuota.size()> keys{};
+  std::ranges::copy_if(kPatternEntry, keys.begin(),
+                       [](const auto& key) { return std::ranges::count(kDecidedByQuota, key.name) > 0; });
+  return keys;
+}();
+
+// A named upstream has these keys, and `match`, `baseUrl`, `permits` and `quota`.
 template <std::size_t... index>
 constexpr auto of_named(std::index_sequence<index...>) {
-  return std::array<Key<UpstreamConfig>, sizeof...(index) + 3>{
+  return std::array<Key<UpstreamConfig>, sizeof...(index) + 4>{
       value<&UpstreamConfig::match>("match"), value<&UpstreamConfig::base_url>("baseUrl"),
-      value<&UpstreamConfig::permits>("permits"),
+      value<&UpstreamConfig::permits>("permits"), value<&UpstreamConfig::quota>("quota"),
       Key<UpstreamConfig>{
           kPatternEntry[index].name,
           [](Reading& r, const Spot& spot, UpstreamConfig& into) { kPatternEntry[index].read(r, spot, into.settings); },
@@ -146,9 +157,10 @@ void read_pattern_entry(Reading& reading, const Spot& spot, Config& config) {
     const bool is_match = entry.key.text == "match", is_url = entry.key.text == "baseUrl";
     if (is_match) reading.complain(entry.key, "upstreams.* takes no match: it is what nothing else matches");
     if (is_url) reading.complain(entry.key, "upstreams.* takes no baseUrl: it has no name to be reached by");
-    const bool is_permits = entry.key.text == "permits";
+    const bool is_permits = entry.key.text == "permits", is_quota = entry.key.text == "quota";
     if (is_permits) reading.complain(entry.key, "upstreams.* takes no permits: it has no name to be asked for by");
-    return is_match || is_url || is_permits;
+    if (is_quota) reading.complain(entry.key, "upstreams.* takes no quota: name the hosts that share an account");
+    return is_match || is_url || is_permits || is_quota;
   });
   read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamSettings>>(kPatternEntry), config.unmatched);
 }
@@ -218,8 +230,8 @@ Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
 }
 
 // The keys of an upstream of permits: all others are about hosts, connections to them, or what they answer.
-constexpr std::array<std::string_view, 8> kOfPermits{"permits", "maxConcurrent", "maxWeight", "queue",
-                                                     "rate",    "group",         "limits",    "redis"};
+constexpr std::array<std::string_view, 9> kOfPermits{"permits", "maxConcurrent", "maxWeight", "queue", "rate",
+                                                     "group",   "limits",        "redis",     "quota"};
 
 void complain_of_hosts(Reading& reading, const Spot& spot) {
   for (const auto& entry : spot.node.entries) {
@@ -232,8 +244,32 @@ void complain_of_hosts(Reading& reading, const Spot& spot) {
   }
 }
 
+constexpr std::array<std::string_view, 5> kAlsoInRoute{"maxConcurrent", "queue", "rate", "limits", "obey"};
+
+/// The entries of the upstream without those that its quota decides, if it has one: of these each is an error.
+Node without_decided(Reading& reading, const Spot& spot) {
+  Node node = spot.node;
+  const auto quota = std::ranges::find(node.entries, "quota", [](const Entry& entry) { return entry.key.text; });
+  if (quota == node.entries.end()) return node;
+  const std::string name = quota->value.text;
+  std::erase_if(node.entries, [&](const Entry& entry) {
+    const auto& key = entry.key.text;
+    const bool is_preset = key == "preset" || key == "plan";
+    if (!is_preset && std::ranges::count(kDecidedByQuota, key) == 0) return false;
+    const bool in_route = std::ranges::count(kAlsoInRoute, key) > 0;
+    reading.complain(entry.key,
+                     named(below(spot.path, key)) + " stands beside quota: " + name +
+                         (is_preset ? ", and brings limits; write what `penstock presets` shows of it under quotas."
+                                    : ", which decides it for all its upstreams; write it under quotas.") +
+                         name + (in_route ? ", or in a route" : ""));
+    return true;
+  });
+  return node;
+}
+
 void read_named(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
-  const Node node = with_preset(reading, spot, upstream);
+  const Node own = without_decided(reading, spot);
+  const Node node = with_preset(reading, {own, spot.path}, upstream);
   read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamConfig>>(kUpstream), upstream);
   if (upstream.permits) complain_of_hosts(reading, spot);
   const auto& url = upstream.base_url;
@@ -258,6 +294,30 @@ void read_upstreams(Reading& reading, const Spot& spot, Config& config) {
 void list_upstream(const std::string& path, std::vector<std::string>& into) {
   list_keys(kUpstream, path + "NAME.", into);
   for (const char* key : {"preset", "plan"}) into.push_back(path + "NAME." + key);
+}
+
+// Of an upstream's keys a quota has those of the queue alone.
+void read_quota(Reading& reading, const Spot& spot, QuotaConfig& quota) {
+  Node node = spot.node;
+  std::erase_if(node.entries, [&](const Entry& entry) {
+    const bool of_upstream = std::ranges::count(kUpstream, entry.key.text, &Key<UpstreamConfig>::name) > 0 &&
+                             std::ranges::count(kQuota, entry.key.text, &Key<UpstreamSettings>::name) == 0;
+    if (of_upstream)
+      reading.complain(entry.key, named(below(spot.path, entry.key.text)) +
+                                      " belongs to the upstreams that draw on it, as in upstreams: { NAME: { quota: " +
+                                      quota.name + ", … } }");
+    return of_upstream;
+  });
+  read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamSettings>>(kQuota), quota.settings);
+}
+
+void read_quotas(Reading& reading, const Spot& spot, Config& config) {
+  for (const auto* entry : unique_entries(reading, spot, " must hold one entry for each quota, as in 'name: ...'")) {
+    const Node node = at_key_if_null(*entry);
+    const Spot one{node, below(spot.path, entry->key.text)};
+    reading.met(one.path, entry->key);
+    read_quota(reading, one, config.quotas.emplace_back(entry->key.text, config.defaults));
+  }
 }
 
 Node scalar_at(const Node& place, const std::string& text) {
@@ -317,6 +377,8 @@ constexpr Key<Config> kRoot[] = {
     {"unmatched", read_unmatched},
     section<&Config::access, kAccess>("access"),
     section<&Config::intercept, kIntercept>("intercept"),
+    {"quotas", read_quotas,
+     [](const std::string& path, std::vector<std::string>& into) { list_keys(kQuota, path + "NAME.", into); }},
     {"upstreams", read_upstreams, list_upstream},
     {"presets", read_presets},  // behind the upstreams, which win
 };

@@ -150,6 +150,7 @@ void list_limits(const std::string& path, std::vector<std::string>& into) {
 void check_shared(Reading& reading, const Config& config) {
   if (!config.redis.empty()) return;
   check_shared(reading, "upstreams.*", config.unmatched);
+  for (const auto& quota : config.quotas) check_shared(reading, "quotas." + quota.name, quota.settings);
   for (const auto& upstream : config.upstreams) {
     check_shared(reading, "upstreams." + upstream.name, upstream.settings);
   }

@@ -15,6 +15,7 @@
 #include "config/reading.h"
 #include "config/suggestion.h"
 #include "config/units.h"
+#include "penstock/quotas.h"
 
 namespace penstock::config {
 
@@ -219,14 +220,14 @@ void check_https(Issues& issues, const Config& config) {
 }
 
 /// A permit has no host, no path and no answer: what is decided by these cannot be.
-void check_permits(Issues& issues, const std::string& path, const UpstreamConfig& upstream) {
+void check_permits(Issues& issues, const Config& config, const std::string& path, const UpstreamConfig& upstream) {
   const char* const kBeside = " stands beside permits: true, which leads to no host";
   if (upstream.base_url) {
     add(issues, path + ".baseUrl", kBeside);
   } else if (!upstream.match.empty()) {
     add(issues, path + ".match", kBeside);
   }
-  const auto& settings = upstream.settings;
+  const auto settings = effective_settings(config, upstream);
   if (settings.group && settings.group->by != GroupRule::By::header)
     add(issues, path + ".group",
         " must be header:NAME, as in header:Penstock-Group: a permit has neither path nor host");
@@ -248,8 +249,9 @@ void check_upstreams(Issues& issues, const Config& config) {
     if (!names.insert(name).second) issues.push_back({path, "there are two upstreams named '" + name + "'", false});
     check_match_list(issues, path, upstream, taken);
     if (upstream.base_url) check_base_url(issues, path + ".baseUrl", *upstream.base_url);
-    if (upstream.permits) check_permits(issues, path, upstream);
-    check_settings(issues, path, upstream.settings, config.defaults);
+    if (upstream.permits) check_permits(issues, config, path, upstream);
+    const auto* const quota = quota_of(config, upstream);
+    check_settings(issues, path, effective_settings(config, upstream), quota ? quota->settings : config.defaults);
   }
 }
 
@@ -292,6 +294,9 @@ std::vector<Issue> find_issues(const Config& config) {
   check_ports(issues, "access.plainPorts", config.access.plain_ports);
   check_redis(issues, config);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
+  for (const auto& quota : config.quotas)
+    check_settings(issues, "quotas." + quota.name, quota.settings, config.defaults);
+  check_quotas(issues, config);
   check_upstreams(issues, config);
   check_https(issues, config);
   check_authority(issues, config.intercept);

@@ -7,6 +7,7 @@
 
 #include "config/checks.h"
 #include "config/route_match.h"
+#include "penstock/quotas.h"
 
 namespace penstock::config {
 
@@ -117,6 +118,16 @@ void warn_of_plain_ports(std::vector<Issue>& all, const AccessConfig& access) {
   }
 }
 
+void warn_of_unused_quotas(std::vector<Issue>& all, const Config& config) {
+  for (const auto& quota : config.quotas) {
+    if (std::ranges::find(config.upstreams, quota.name, &UpstreamConfig::quota) != config.upstreams.end()) continue;
+    const auto path = "quotas." + quota.name;
+    all.push_back({.path = path,
+                   .message = "warning: " + path + ": no upstream draws on it; write quota: " + quota.name +
+                              " in those that do"});
+  }
+}
+
 }  // namespace
 
 std::vector<Issue> find_warnings(const Config& config, const Said& said) {
@@ -124,7 +135,8 @@ std::vector<Issue> find_warnings(const Config& config, const Said& said) {
   const auto means_tunnels = [&](const std::string& upstream) {
     return said("upstreams." + upstream + ".https") || said("defaults.https");
   };
-  for (const auto& upstream : config.upstreams) {
+  for (UpstreamConfig upstream : config.upstreams) {
+    upstream.settings = effective_settings(config, upstream);
     Warnings warnings(all, upstream.name);
     warn_of_routes(warnings, upstream.settings);
     switch (upstream.settings.https) {
@@ -142,6 +154,7 @@ std::vector<Issue> find_warnings(const Config& config, const Said& said) {
     warn_of_routes_in_tunnels(warnings, config.unmatched);
   }
   warn_of_plain_ports(all, config.access);
+  warn_of_unused_quotas(all, config);
   return all;
 }
 

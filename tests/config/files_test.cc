@@ -51,10 +51,13 @@ TEST(ReferenceFile, shows_every_key) {
   const std::set<std::string> known(wanted.begin(), wanted.end());
   const std::regex repeated(R"(.*\.limits\.(?!pacer).*\.(per|shared|mode|name))");
   const std::regex of_routes(R"(.*\.routes\.(limits|timeouts|retry)\..*)");  // as those of an upstream
+  const std::regex of_quotas(R"(quotas\.NAME\.limits\..*)");                 // likewise
   std::erase_if(wanted, [&](const std::string& key) {
-    return std::regex_match(key, repeated) || std::regex_match(key, of_routes);
+    return std::regex_match(key, repeated) || std::regex_match(key, of_routes) || std::regex_match(key, of_quotas);
   });
   for (auto& key : wanted) {
+    key = std::regex_replace(key, std::regex("quotas\\.NAME"), "quotas.account");
+    if (key == "upstreams.NAME.quota") key = "upstreams.uploads.quota";  // github has limits of its own
     const bool has_default = known.contains(std::regex_replace(key, std::regex("upstreams\\.NAME"), "defaults"));
     key = std::regex_replace(key, std::regex("NAME"), has_default ? "*" : "github");
   }
@@ -64,7 +67,8 @@ TEST(ReferenceFile, shows_every_key) {
 TEST(ReferenceFile, is_sound_with_its_examples_in_force) {
   const auto config = read_config(reference_in_full(), "reference.yaml");
   ASSERT_TRUE(config) << to_string(config.error().at(0));
-  ASSERT_EQ(config->upstreams.size(), 1U) << "github, which `presets` names too";
+  ASSERT_EQ(config->upstreams.size(), 2U) << "github, which `presets` names too, and one that draws on a quota";
+  EXPECT_EQ(config->upstreams[1].quota, config->quotas.at(0).name);
   EXPECT_EQ(config->upstreams[0].settings.max_concurrent, 20);
   EXPECT_EQ(config->upstreams[0].settings.limits.size(), 13U) << "nine of its own, four of its route";
   RedisConfig redis;

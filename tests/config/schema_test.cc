@@ -88,9 +88,9 @@ Json least(const std::string& section, const Json& part, const Json& root) {
 Json file_for(const std::vector<std::string>& path, const Json& root) {
   Json file{{"version", 1}};
   if (path[0] == "redis") file["redis"] = least("redis", root["definitions"]["redis"], root);
-  if (path[0] != "upstreams" || path.size() < 3) return file;
-  auto& upstream = file["upstreams"][path[1]] = Json::object();
-  if (path[1] == "NAME") upstream["match"] = "a.com";
+  if ((path[0] != "upstreams" && path[0] != "quotas") || path.size() < 3) return file;
+  auto& upstream = file[path[0]][path[1]] = Json::object();
+  if (path[0] == "upstreams" && path[1] == "NAME") upstream["match"] = "a.com";
   if (path[2] == "routes" && path.size() > 3) upstream["routes"] = Json::parse(R"([{"match": {"path": "/x"}}])");
   if (path[2] != "limits" || path.size() < 4) return file;
   upstream["group"] = "host";
@@ -131,7 +131,7 @@ TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_those_that_name_a
   const Json root = schema();
   const Json& upstreams = root["properties"]["upstreams"];
   Json of_any = upstreams["additionalProperties"]["properties"];
-  for (const char* of_a_place : {"match", "baseUrl", "permits", "preset", "plan"}) of_any.erase(of_a_place);
+  for (const char* of_a_place : {"match", "baseUrl", "permits", "quota", "preset", "plan"}) of_any.erase(of_a_place);
   of_any["https"]["$ref"] = "#/definitions/https";  // what is intercepted has a name
   of_any["pauseScope"]["default"] = "credentials";
   of_any["breaker"]["$ref"] = "#/definitions/breakerOfStar";  // off unless it is said
@@ -183,7 +183,8 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
           "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca", "redis.sentinel.tls.clientCert",
           "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName", "redis.secret", "presets",
           "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match", "upstreams.NAME.rate",
-          "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
+          "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota", "quotas", "quotas.NAME.rate",
+          "quotas.NAME.group", "quotas.NAME.redis", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
           "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
