@@ -19,7 +19,7 @@ constexpr std::size_t kBodyInFlight = 64 * 1024;
 
 /// It takes off: from now on only the rest of its body counts.
 void leave_shares(Exchange& exchange) {
-  auto& shares = exchange.upstream->shares;
+  auto& shares = exchange.queue->shares;
   shares.leave(exchange.share);
   if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
 }
@@ -29,14 +29,14 @@ bool tells_id(const ProxyConfig& proxy, const http::Fields& request) {
 }
 
 bool is_paused(const Exchange& exchange, flow::Time now) {
-  const Upstream& upstream = *exchange.upstream;
-  const auto& gates = upstream.scheduler().gates();
-  return gates.any() && gates.until(upstream.lane_of(exchange.head.fields, exchange.group)) > now;
+  const UpstreamQueue& queue = *exchange.queue;
+  const auto& gates = queue.scheduler().gates();
+  return gates.any() && gates.until(queue.lane_of(exchange.head.fields, exchange.group)) > now;
 }
 
 /// Notes how long the exchange was pending until now, or has waited again, and which limit made it wait.
 void note_wait(const Resending& resending, Exchange& exchange, flow::Time now) {
-  const auto limited_by = exchange.upstream->scheduler().limited_by(now, exchange.ticket);
+  const auto limited_by = exchange.queue->scheduler().limited_by(now, exchange.ticket);
   if (exchange.sendings.back_since != 0) return resending.has_waited(exchange, limited_by);
   exchange.waited = now - exchange.arrived;
   exchange.limited_by = limited_by;
@@ -117,19 +117,20 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
 /// A request that starts at once takes no place in the queue and none of caps.pendingMemory. A request for which there
 /// is no memory may not wait, and displaces no other request from a full queue.
 Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints) {
-  Upstream& upstream = *exchange.upstream;
+  const Upstream& upstream = *exchange.upstream;
+  UpstreamQueue& queue = *exchange.queue;
   const auto number = exchange.number;
   const HeldBytes& client = exchange.sink.held();
   memory_.judge(exchange.memory, client, exchange.bytes());
   const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
   const bool in_need =
-      may_wait && !upstream.grouping() && upstream.scheduler().pending() >= upstream.settings.queue.max_pending;
-  const flow::Ticket other = in_need ? upstream.shares.in_place_of(client) : flow::Ticket{};
+      may_wait && !upstream.grouping() && queue.scheduler().pending() >= queue.settings.queue.max_pending;
+  const flow::Ticket other = in_need ? queue.shares.in_place_of(client) : flow::Ticket{};
   const Duration longest = exchange.max_wait();
   const flow::Time may_stay = std::min(hints.max_wait.value_or(longest), longest).count();
   std::string lane;
-  const bool sorted = upstream.scheduler().gates().any() && !exchange.target.tunnel;
-  if (sorted) lane = upstream.lane_of(exchange.head.fields, exchange.group);
+  const bool sorted = queue.scheduler().gates().any() && !exchange.target.tunnel;
+  if (sorted) lane = queue.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
                               .weight = exchange.weight,
                               .group = sorted ? lane : exchange.group,
@@ -138,21 +139,22 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
                               .tunnel = exchange.may_rest(),
                               .in_place_of = other};
   exchange.sendings.deadline = exchange.arrived + *arrival.max_wait;
-  upstream.arrive(exchange.arrived, arrival, exchange.ticket);
+  queue.arrive(exchange.arrived, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
-    const auto wait = upstream.scheduler().retry_after(entered->arrived, entered->lane(), entered->weight);
+    const auto wait = queue.scheduler().retry_after(entered->arrived, entered->lane(), entered->weight);
     return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
   memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
-  if (!upstream.grouping()) upstream.shares.waits(entered->share, entered->sink.held(), entered->ticket);
+  if (!upstream.grouping()) queue.shares.waits(entered->share, entered->sink.held(), entered->ticket);
   return entered;
 }
 
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
+  exchange.queue = &exchange.upstream->queue();
   exchange.take_route();
   if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
   if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
@@ -180,36 +182,36 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
 // Aborts the youngest attempts first: they have done the least. A departure that is booked but not in flight holds a
 // permit too, and cannot be cut. If more permits are lost than attempts are in flight, the limiter cuts the rest in
 // flight at its next check, a part of a lease later.
-void Dispatcher::on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, flow::LaneKey lane,
+void Dispatcher::on_permits_lost(const UpstreamQueue& queue, flow::Booking::Scope scope, flow::LaneKey lane,
                                  std::size_t count) {
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {
     const Exchange& exchange = *exchanges_.find(number);
     const bool meant =
-        exchange.upstream == &upstream && exchange.flight && !exchange.rests && exchange.is_in(scope, lane);
+        exchange.queue == &queue && exchange.flight && !exchange.rests && exchange.is_in(scope, lane);
     if (meant) flying.emplace_back(exchange.took_off, number);
   }
   std::sort(flying.rbegin(), flying.rend());
   flying.resize(std::min(count, flying.size()));
-  const http::Refusal lost{.why = http::Reason::lease_lost,
-                           .details = upstream.name + " lease_lost: its permit could not be renewed (redis)"};
   for (const auto& [took_off, number] : flying) {
     Exchange* exchange = exchanges_.find(number);
-    if (exchange && exchange->flight) exchange->flight->abort(lost);
+    if (!exchange || !exchange->flight) continue;
+    const std::string details = exchange->upstream->name + " lease_lost: its permit could not be renewed (redis)";
+    exchange->flight->abort({.why = http::Reason::lease_lost, .details = details});
   }
 }
 
-void Dispatcher::on_paused(Upstream& upstream) {
-  for (const auto number : upstream.scheduler().waiting_at_no_gate()) {
+void Dispatcher::on_paused(UpstreamQueue& queue) {
+  for (const auto number : queue.scheduler().waiting_at_no_gate()) {
     const Exchange* exchange = exchanges_.find(number);
-    if (exchange && !exchange->target.tunnel) upstream.sort(exchange->ticket, exchange->head.fields, exchange->group);
+    if (exchange && !exchange->target.tunnel) queue.sort(exchange->ticket, exchange->head.fields, exchange->group);
   }
 }
 
 void Dispatcher::on_start(const flow::Commands::Start& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
-  const WouldWait would_wait = exchange->upstream->take(exchange->departure, exchange->lane(), exchange->route.limits,
+  const WouldWait would_wait = exchange->queue->take(exchange->departure, exchange->lane(), exchange->route.limits,
                                                         command.departure, exchange->max_wait());
   if (exchange->stage == Exchange::Stage::pending) {
     exchange->stage = Exchange::Stage::in_flight;
@@ -247,7 +249,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   const bool for_want_of_memory = exchange->memory.full() != PendingMemory::Full::no &&
                                   (command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over);
   if (for_want_of_memory) {
-    const auto late = exchange->upstream->lateness(command.limited_by, now);
+    const auto late = exchange->queue->lateness(command.limited_by, now);
     refuse(*exchange, refusal_of(exchange->memory.full(), command.retry_after + late));
   } else {
     refuse(*exchange, refusal_of(command, *exchange->upstream, now));
@@ -276,15 +278,15 @@ void Dispatcher::change() {
   for (const auto number : exchanges_.ids()) {
     Exchange& exchange = *exchanges_.find(number);
     if (http::has_front(exchange.target) && !exchange.tables) exchange.tables = tables;
-    if (exchange.upstream) exchange.upstream->renumber(exchange.limited_by, exchange.departure);
+    if (exchange.queue) exchange.queue->renumber(exchange.limited_by, exchange.departure);
     if (exchange.flight) exchange.flight->keep_time();
   }
-  upstreams_.visit([](Upstream& upstream) { upstream.renumbered(); });
+  upstreams_.visit([](Upstream& upstream) { upstream.queue().renumbered(); });
 }
 
 std::optional<bool> Dispatcher::end_pauses(std::string_view upstream) {
   Upstream* const known = upstreams_.find(upstream);
-  return known ? std::optional(known->end_pauses()) : std::nullopt;
+  return known ? std::optional(known->queue().end_pauses()) : std::nullopt;
 }
 
 // The end of an exchange.
@@ -357,20 +359,20 @@ void Dispatcher::abandon(Exchange& exchange) {
 
 /// A request that keeps its slot may wait as long as a pause lasts. So while there is one, it waits like others.
 void Dispatcher::requeue(Exchange& exchange) {
-  Upstream& upstream = *exchange.upstream;
+  UpstreamQueue& queue = *exchange.queue;
   exchange.sendings.stale = true;
   exchange.departure.drop();
   exchange.flight.reset();
-  if (!is_paused(exchange, services_.loop.now())) return upstream.requeue(exchange.ticket);
+  if (!is_paused(exchange, services_.loop.now())) return queue.requeue(exchange.ticket);
   resending_.waits_again(exchange, Again::no);
-  upstream.send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
+  queue.send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
 }
 
 bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
   if (!resending_.takes_back(exchange, why, answer)) return false;
   exchange.departure.drop();
   exchange.flight.reset();
-  exchange.upstream->send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
+  exchange.queue->send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
   return true;
 }
 
@@ -400,12 +402,12 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   if (exchange.flight) exchange.flight->conclude();
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
-  if (exchange.upstream) exchange.upstream->shares.leave(exchange.share);
-  Upstream* upstream = exchange.upstream;
+  if (exchange.queue) exchange.queue->shares.leave(exchange.share);
+  UpstreamQueue* queue = exchange.queue;
   const auto ticket = exchange.ticket;
   const bool landing = exchange.flight != nullptr;
   exchanges_.remove(exchange.number);  // destroys its attempt too
-  if (upstream) landing ? upstream->land(ticket) : upstream->cancel(ticket);
+  if (queue) landing ? queue->land(ticket) : queue->cancel(ticket);
   draining_.left(exchanges_.size());
 }
 
@@ -415,7 +417,7 @@ void Dispatcher::body_came(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
     memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
   } else if (exchange.body.whole) {
-    exchange.upstream->shares.leave(exchange.share);
+    exchange.queue->shares.leave(exchange.share);
   }
   if (exchange.stage == Exchange::Stage::in_flight) resending_.body_came(exchange);
   if (exchange.flight) exchange.flight->body_came();

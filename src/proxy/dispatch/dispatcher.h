@@ -28,7 +28,7 @@
 
 namespace penstock::proxy {
 
-class Dispatcher final : UpstreamEvents, AttemptEvents {
+class Dispatcher final : QueueEvents, AttemptEvents {
  public:
   explicit Dispatcher(Services services);
   ~Dispatcher();
@@ -92,8 +92,8 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   void on_refuse(const flow::Commands::Refuse& command) override;
   void on_resume(flow::RequestId id) override;
   void on_close(flow::RequestId id) override;
-  void on_paused(Upstream& upstream) override;
-  void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, flow::LaneKey lane,
+  void on_paused(UpstreamQueue& queue) override;
+  void on_permits_lost(const UpstreamQueue& queue, flow::Booking::Scope scope, flow::LaneKey lane,
                        std::size_t count) override;
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);

@@ -131,9 +131,9 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
     const bool known = exchange.ticket != flow::Ticket{}, waits_again = exchange.sendings.back_since != 0;
     const bool ends = kind == EventKind::complete || kind == EventKind::error;
     const bool leaves = kind == EventKind::gone || (known && (kind == EventKind::refused || (ends && waits_again)));
-    event.pending = upstream->scheduler().pending() - (leaves ? 1 : 0);
+    event.pending = exchange.queue->scheduler().pending() - (leaves ? 1 : 0);
     const bool lands = ends && !exchange.rests && !waits_again;
-    event.in_flight = upstream->scheduler().in_flight() - (lands ? 1 : 0);
+    event.in_flight = exchange.queue->scheduler().in_flight() - (lands ? 1 : 0);
     event.wait = Duration{exchange.waited};
   }
   const auto& sendings = exchange.sendings;
@@ -176,8 +176,8 @@ void EventReporter::report_handshake(const HandshakeReport& what, Upstream& upst
   event.method = "CONNECT";
   event.host = what.outside.host;
   event.tunnel = true;
-  event.pending = upstream.scheduler().pending();
-  event.in_flight = upstream.scheduler().in_flight();
+  event.pending = upstream.queue().scheduler().pending();
+  event.in_flight = upstream.queue().scheduler().in_flight();
   event.error = what.result == Handshake::rejected ? "tls_alert_received" : wording.token;
   event.detail = what.details;
   if (ours) event.refusal = wording.kind;

@@ -56,7 +56,7 @@ WaitingRequest describe_waiting(const Exchange& exchange, EventReporter& reporte
 UpstreamDetails details_of(const Upstream& upstream, const ExchangeTable& exchanges, EventReporter& reporter,
                            flow::Time now) {
   UpstreamDetails details{.callers = callers_of(upstream, exchanges, reporter)};
-  for (const auto& waiting : upstream.scheduler().forecast().longest(now, kMostShown)) {
+  for (const auto& waiting : upstream.queue().scheduler().forecast().longest(now, kMostShown)) {
     const Exchange* exchange = exchanges.find(waiting.id);
     if (!exchange) continue;
     WaitingRequest shown = describe_waiting(*exchange, reporter);

@@ -21,7 +21,7 @@ constexpr std::int64_t kSweepEvery = 10'000'000;
 constexpr const char* kOthers = "*:others";  // not a host:port, and as short in Redis keys
 }  // namespace
 
-Upstreams::Upstreams(const Services& services, UpstreamEvents& events)
+Upstreams::Upstreams(const Services& services, QueueEvents& events)
     : services_(services), events_(events), sweeper_(services.loop, [this] { sweep(); }) {
   named_.resize(services_.config.upstreams.size());
   make_missing();
@@ -61,7 +61,7 @@ std::vector<const Upstream*> Upstreams::busiest(std::size_t most) const {
   std::vector<Ranked> ranked;
   ranked.reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& scheduler = all[i]->scheduler();
+    const auto& scheduler = all[i]->queue().scheduler();
     ranked.push_back({{scheduler.pending() + scheduler.in_flight(), all[i]->last_used(), all[i]->entry != 0}, i});
   }
   std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(most), std::greater{}, &Ranked::first);

@@ -21,10 +21,10 @@ namespace penstock::proxy {
 
 class Upstreams {
  public:
-  Upstreams(const Services& services, UpstreamEvents& events);
+  Upstreams(const Services& services, QueueEvents& events);
 
   /// The configuration has changed. Entries are matched by name; removed ones serve the requests that wait there, and
-  /// are forgotten when idle. Afterwards Upstream::renumbered() must be called for each.
+  /// are forgotten when idle. Afterwards UpstreamQueue::renumbered() must be called for each.
   void change(flow::Time now);
 
   /// The upstream of the entry (numbered as in Route), or, for entry 0, of the target's host:port; if too many of those
@@ -54,7 +54,7 @@ class Upstreams {
   void sweep();
 
   const Services& services_;
-  UpstreamEvents& events_;
+  QueueEvents& events_;
   using Named = std::vector<std::unique_ptr<Upstream>>;
   Named named_;                                                           // in the order of the configuration
   Named retired_;                                                         // of entries removed from the configuration

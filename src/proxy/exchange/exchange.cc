@@ -49,7 +49,10 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) { upstream->left(ticket, departure, lane(), now); }
+void Exchange::leaves(std::int64_t now) {
+  upstream->reach.connected();
+  queue->left(ticket, departure, lane(), now);
+}
 
 void Exchange::take_route() {
   const auto& routes = upstream->routes();

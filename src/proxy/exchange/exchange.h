@@ -24,6 +24,7 @@
 namespace penstock::proxy {
 
 class Upstream;
+class UpstreamQueue;
 
 /// Body bytes on their way from the client to the upstream.
 class BodyBuffer {
@@ -80,6 +81,7 @@ struct Exchange {
   std::uint64_t number = 0;     ///< its id in the ExchangeTable
   std::array<char, 11> name{};  ///< its id in events
   Upstream* upstream = nullptr;
+  UpstreamQueue* queue = nullptr;  ///< in which its ticket is good; set with `upstream`
   std::string group;        ///< empty: the upstream has no groups
   std::string group_label;  ///< the group's name as people may see it
   TakenRoute route;

@@ -31,9 +31,9 @@ http::Refusal busy(http::Reason why, std::string what, flow::Time wait = kShortl
 http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now) {
   const bool by_slots = command.limited_by == flow::kSlots;
   const std::string by(by_slots ? "slots" : upstream.limit_name(command.limited_by));
-  const flow::Time wait = command.retry_after + upstream.lateness(command.limited_by, now);
+  const flow::Time wait = command.retry_after + upstream.queue().lateness(command.limited_by, now);
   std::string limited = by.empty() ? "" : "limited by " + by;
-  if (const std::string tunnels = tunnels_in_words(upstream.scheduler()); !tunnels.empty())
+  if (const std::string tunnels = tunnels_in_words(upstream.queue().scheduler()); !tunnels.empty())
     limited += (by.empty() ? "" : "; ") + tunnels;
   if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {

@@ -23,16 +23,16 @@ void Reach::failed(flow::Ticket ticket, flow::Time took_off, http::Reason why) {
   if (!lost() && !is_failure_to_connect(why)) return;
   const flow::Time now = loop_.now();
   if (!breaker_.failed(now, took_off, settings_.failures)) return;
-  scheduler_.pause(now, {}, std::nullopt, settings_.max_pause.count(), ticket, true);
+  queue_->stop_alone(ticket, settings_.max_pause);
 }
 
 /// Once the pause is over, a newcomer may try, unless another does.
 std::optional<http::Refusal> Reach::judge() const {
   if (!lost()) return std::nullopt;
-  const flow::Time now = loop_.now(), next_try = scheduler_.gates().until({});
-  if (now >= next_try && !scheduler_.gates().is_tried()) return std::nullopt;
+  const flow::Time now = loop_.now();
+  if (now >= next_try() && !queue_->scheduler().gates().is_tried()) return std::nullopt;
   return http::refusal_until(http::Reason::unreachable, upstream_ + " cannot be reached",
-                             Duration{next_try > now ? next_try - now : kWhileOneTries});
+                             Duration{next_try() > now ? next_try() - now : kWhileOneTries});
 }
 
 }  // namespace penstock::proxy

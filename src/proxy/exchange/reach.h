@@ -3,6 +3,7 @@
 // one request tries it, as after a pause that an answer asked for. Meanwhile newcomers are refused.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,14 +12,16 @@
 #include "loop/loop.h"
 #include "penstock/config.h"
 #include "proxy/exchange/breaker.h"
+#include "proxy/exchange/upstream_queue.h"
 
 namespace penstock::proxy {
 
 class Reach {
  public:
-  /// All must outlive this.
-  Reach(const loop::Loop& loop, const std::string& upstream, const BreakerConfig& settings, flow::Scheduler& scheduler)
-      : loop_(loop), upstream_(upstream), settings_(settings), scheduler_(scheduler) {}
+  /// All must outlive this. `queue` is the upstream's, in which all requests wait that are meant for it.
+  Reach(const loop::Loop& loop, const std::string& upstream, const BreakerConfig& settings,
+        const std::shared_ptr<UpstreamQueue>& queue)
+      : loop_(loop), upstream_(upstream), settings_(settings), queue_(queue) {}
 
   /// A request was sent.
   void connected() { breaker_.connected(); }
@@ -28,12 +31,14 @@ class Reach {
   bool lost() const { return breaker_.broken() && settings_.failures > 0; }
   /// The refusal of a newcomer while others find out when the upstream is back; nullopt: it may come in.
   std::optional<http::Refusal> judge() const;
+  /// While it is lost: from then on a request may try it.
+  flow::Time next_try() const { return queue_->scheduler().gates().until({}); }
 
  private:
   const loop::Loop& loop_;
   const std::string& upstream_;
   const BreakerConfig& settings_;
-  flow::Scheduler& scheduler_;
+  const std::shared_ptr<UpstreamQueue>& queue_;
   Breaker breaker_;
 };
 

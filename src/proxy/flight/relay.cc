@@ -72,7 +72,7 @@ bool Relay::may_pass(const Side& from, std::string_view bytes) {
   }
   if (state_ == State::resting) {
     state_ = State::wants_slot;
-    exchange_.upstream->resume(exchange_.ticket);
+    exchange_.queue->resume(exchange_.ticket);
   }
   if (state_ == State::busy) return true;
   held_.append(bytes);
@@ -82,7 +82,7 @@ bool Relay::may_pass(const Side& from, std::string_view bytes) {
 
 void Relay::go_on() {
   state_ = State::busy;
-  if (held_.empty()) return;  // the slot came inside Upstream::resume(), so nothing was held
+  if (held_.empty()) return;  // the slot came inside UpstreamQueue::resume(), so nothing was held
   const std::string bytes = std::exchange(held_, {});
   client_.stream->read_on();
   pass(client_, bytes);
@@ -108,7 +108,7 @@ void Relay::ended(Side& side) {
   keep_time();
   if (&side != &client_) return;
   if (!awaits_ && rest_deadline() != kNever) rest();
-  exchange_.upstream->mark_spare(exchange_.ticket);
+  exchange_.queue->mark_spare(exchange_.ticket);
 }
 
 /// Once the upstream has sent everything, a reset is only a close, and the rest is on its way to the client. Otherwise
@@ -245,7 +245,7 @@ void Relay::rest() {
 
 void Relay::park() {
   exchange_.rests = true;
-  exchange_.upstream->park(exchange_.ticket);
+  exchange_.queue->park(exchange_.ticket);
 }
 
 /// Ends a tunnel that has been idle for too long. It ends well if no answer was awaited.

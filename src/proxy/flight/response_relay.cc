@@ -21,7 +21,7 @@ constexpr std::int64_t kJudgement = 500'000;  // likewise; less than Gates::awai
 }  // namespace
 
 ResponseRelay::ResponseRelay(const Services& services, Exchange& exchange)
-    : services_(services), exchange_(exchange), reader_(kHeadBytes, kHeadLines), observer_(exchange.upstream) {}
+    : services_(services), exchange_(exchange), reader_(kHeadBytes, kHeadLines), observer_(exchange.queue) {}
 
 http::ResponseHeadReader::Verdict ResponseRelay::on_line(std::string_view line) {
   begun_ = true;
@@ -103,7 +103,7 @@ void ResponseRelay::settle(bool incurable) {
 }
 
 void ResponseRelay::tell(Pausing::Known known) {
-  Upstream* const observer = observer_;
+  UpstreamQueue* const observer = observer_;
   if (known != Pausing::Known::head) {
     judged_until_ = 0;
     passed_.reset();

@@ -93,7 +93,7 @@ class ResponseRelay {
   std::int64_t judged_until_ = 0;      // then the head alone counts; 0: the body is not to be judged
   bool begun_ = false;
   bool answered_ = false;
-  Upstream* observer_;  // null: it has seen the head
+  UpstreamQueue* observer_;  // null: it has seen the head
   bool waiting_ = false;
 };
 
