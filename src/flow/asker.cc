@@ -279,7 +279,12 @@ void Asker::give_all_back(Time now, Lane& lane) {
   if (lane.queue.returned() == 0 && is_awaited_with_slot(lanes_, lane)) lanes_.pass_permits_on(now, lane);
 }
 
-void Asker::landed(Time now, Lane& lane) {
+void Asker::landed(Time now, Lane& lane, const Departure* unused) {
+  if (unused) {
+    limiter_->give_back(now, lane.key(), *unused);
+    permit_may_be_free(lane);
+    return departures_came(now, lane.group(), 1);
+  }
   if (!limiter_->landed(now, lane.key())) return;
   permit_may_be_free(lane);
   stop_.resume_now(now);  // a tunnel that was refused a permit waits in no line for it

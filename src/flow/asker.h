@@ -66,8 +66,8 @@ class Asker {
   /// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks
   /// again for the head, which weighs more, and then for the rest.
   void give_all_back(Time now, Lane& lane);
-  /// A request of the lane has landed, or rests.
-  void landed(Time now, Lane& lane);
+  /// A request of the lane has landed, or rests. `unused`: it does not leave, and another may have that departure.
+  void landed(Time now, Lane& lane, const Departure* unused = nullptr);
   /// This many departures of that group were given back: other lanes may ask for them, and tunnels for their permits.
   void departures_came(Time now, std::string_view group, std::size_t count);
 

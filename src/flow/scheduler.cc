@@ -56,9 +56,9 @@ Ticket Scheduler::arrive(Time now, const Arrival& arrival, Commands& commands) {
   return ticket;
 }
 
-void Scheduler::cancel(Time now, Ticket ticket, Commands& commands) {
+void Scheduler::cancel(Time now, Ticket ticket, Commands& commands, const Departure* unused) {
   if (requests_.stage(ticket) == Stage::released) return;
-  end(now, ticket.index, commands);
+  end(now, ticket.index, commands, unused);
 }
 
 void Scheduler::land(Time now, Ticket ticket, Commands& commands) {
@@ -68,14 +68,14 @@ void Scheduler::land(Time now, Ticket ticket, Commands& commands) {
   end(now, ticket.index, commands);
 }
 
-void Scheduler::end(Time now, std::uint32_t index, Commands& commands) {
+void Scheduler::end(Time now, std::uint32_t index, Commands& commands, const Departure* unused) {
   time_passed(now);
   Request& request = requests_[index];
   const Stage stage = request.stage;
   Lane& lane = *request.lane;
   if (stage == Stage::flying) {
     asker_.leave_gates(now, request, index);
-    asker_.landed(now, lane);
+    asker_.landed(now, lane, unused);
   } else if (stage == Stage::resting || stage == Stage::resuming) {
     tunnels_.remove(index);
   } else {

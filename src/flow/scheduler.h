@@ -97,8 +97,9 @@ class Scheduler {
   /// not wait is refused unless it can start now; if the limiter is asynchronous, it waits for the limiter's answer.
   Ticket arrive(Time now, const Arrival& arrival, Commands& commands);
   /// The client left while the request was pending, or waited to be sent once more, or before its `start` was carried
-  /// out. O(1) amortised; costs the upstream nothing.
-  void cancel(Time now, Ticket ticket, Commands& commands);
+  /// out. O(1) amortised; costs the upstream nothing, but for the departure of that start: `unused` is the one that
+  /// another may have instead.
+  void cancel(Time now, Ticket ticket, Commands& commands, const Departure* unused = nullptr);
   /// A started request ended, in whatever way: its slot is free. It counts in the mean latency, unlike by cancel().
   /// Also for a tunnel that rests, or wants a slot again.
   void land(Time now, Ticket ticket, Commands& commands);
@@ -191,7 +192,7 @@ class Scheduler {
   void time_passed(Time now) { slots_.time_passed(now, stop_.until()); }
   /// Almost every call ends with this: all that is due or has become possible by `now` is done.
   void run_until_stable(Time now, Commands& commands);
-  void end(Time now, std::uint32_t index, Commands& commands);
+  void end(Time now, std::uint32_t index, Commands& commands, const Departure* unused = nullptr);
   void wait_in(Time now, std::uint32_t index, Lane& from, Lane& to, Commands& commands);
 
   // Each of these knows those above it alone.

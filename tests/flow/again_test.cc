@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A started request that must be sent once more: first in line, with the slot it has, but with a new departure.
+#include "flow/local_limiter.h"
 #include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
@@ -137,6 +138,46 @@ TEST(Again, a_flight_counts_from_its_first_take_off) {
   yard.now += 10 * kSecond;
   yard.land(1);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 20 * kSecond) << "one waits, for the mean of one flight of 20 s";
+}
+
+// A start that is not carried out.
+
+TEST(TurnBack, the_next_has_the_departure_and_the_slot) {
+  SchedulerFixture yard({.max_concurrent = 1}, limits(FixedWindow(1, kMinute)));
+  EXPECT_THAT(yard.arrive_all({1, 2, 3}), ElementsAre(1));
+  EXPECT_THAT(yard.turn_back(1), ElementsAre(2)) << "of the same window";
+  EXPECT_EQ(yard.upstream.in_flight(), 1u);
+  EXPECT_EQ(yard.upstream.pending(), 1u);
+  EXPECT_THAT(yard.land(1), IsEmpty()) << "its ticket is dead";
+  EXPECT_THAT(yard.land(2), IsEmpty()) << "the window is used up";
+}
+
+TEST(TurnBack, those_that_wait_may_be_turned_back_one_after_the_other) {
+  SchedulerFixture yard({.max_concurrent = 4}, limits(FixedWindow(1, kMinute)));
+  yard.arrive_all({1, 2, 3, 4});
+  EXPECT_THAT(yard.turn_back(1), ElementsAre(2));
+  EXPECT_THAT(yard.turn_back(2), ElementsAre(3));
+  EXPECT_THAT(yard.turn_back(3), ElementsAre(4));
+  EXPECT_THAT(yard.turn_back(4), IsEmpty());
+  EXPECT_TRUE(idle(yard.upstream));
+}
+
+TEST(TurnBack, gives_the_permit_of_a_semaphore_back_once) {
+  LocalLimiter limiter({{.kind = SemaphoreConfig{.capacity = 2}}}, 0);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
+  EXPECT_THAT(yard.arrive_all({1, 2, 3, 4}), ElementsAre(1, 2));
+  EXPECT_THAT(yard.turn_back(1), ElementsAre(3)) << "and not 4 too";
+  EXPECT_THAT(yard.land(2), ElementsAre(4));
+}
+
+TEST(TurnBack, a_probe_that_is_turned_back_lets_the_next_one_try) {
+  SchedulerFixture yard({.max_concurrent = 4});
+  yard.arrive(1);
+  yard.pause_alone(1);
+  yard.land(1);
+  yard.arrive_all({2, 3});
+  EXPECT_THAT(yard.advance_to(yard.now + kSecond), ElementsAre(2));
+  EXPECT_THAT(yard.turn_back(2), ElementsAre(3));
 }
 
 }  // namespace

@@ -109,6 +109,10 @@ class SchedulerFixture {
     return all;
   }
   Ids cancel(RequestId id) { return upstream.cancel(now, tickets_.at(id), commands_), started(); }
+  /// The start of the request is not carried out.
+  Ids turn_back(RequestId id) {
+    return upstream.cancel(now, tickets_.at(id), commands_, &departures.at(id)), started();
+  }
   Ids land(RequestId id) { return upstream.land(now, tickets_.at(id), commands_), started(); }
   Ids park(RequestId id) { return upstream.park(now, tickets_.at(id), commands_), started(); }
   Ids mark_spare(RequestId id) { return upstream.mark_spare(now, tickets_.at(id), commands_), started(); }
@@ -168,7 +172,8 @@ class SchedulerFixture {
   Ids started() {
     Ids ids;
     for (const auto& start : commands_.start)
-      ids.push_back(start.id), waited[start.id] = start.waited, limited[start.id] = start.limited_by;
+      ids.push_back(start.id), waited[start.id] = start.waited, limited[start.id] = start.limited_by,
+                               departures[start.id] = start.departure;
     for (const RequestId id : commands_.resume) resumed.push_back(id);
     for (const RequestId id : commands_.close) closed.push_back(id);
     probes.insert(probes.end(), commands_.probe.begin(), commands_.probe.end());
@@ -189,6 +194,7 @@ class SchedulerFixture {
   std::map<RequestId, Commands::Refuse> refusals;
   std::map<RequestId, Time> waited;
   std::map<RequestId, LimitIndex> limited;
+  std::map<RequestId, Departure> departures;
 };
 
 using testing::ElementsAre;
