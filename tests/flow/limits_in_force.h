@@ -52,6 +52,15 @@ class LimitsInForce {
   int reservoir() const { return all_.back().reservoir; }
 
   void take(const Departure& departure) { taken_.push_back(departure); }
+  /// It is not used after all. The last like it.
+  void take_back(const Departure& departure) {
+    const auto same = [&](const Departure& one) {
+      return one.at == departure.at && one.weight == departure.weight && one.epoch == departure.epoch;
+    };
+    const auto found = std::find_if(taken_.rbegin(), taken_.rend(), same);
+    ASSERT_NE(found, taken_.rend()) << "taken back, but never taken";
+    taken_.erase(std::next(found).base());
+  }
   /// Of all departures that were taken.
   void check() {
     const auto earlier = [](const Departure& a, const Departure& b) { return a.at < b.at; };

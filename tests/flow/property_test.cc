@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 225 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
+// 275 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
 // against a model that knows nothing of slots in lists or times in heaps, only what must hold after every call. A
 // failure names the seed that repeats it.
 #include <gtest/gtest.h>
@@ -13,31 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "flow/known_request.h"
 #include "flow/scheduler.h"
 #include "flow/watched_limiter.h"
 
 namespace penstock::flow {
 namespace {
-
-enum class State { waiting, flying, returned, resting, resuming, landed, refused, left };
-
-struct Known {
-  State state = State::waiting;
-  std::size_t lane = 0;
-  int weight = 1;
-  Time arrived = 0;
-  Time deadline = 0;
-  Ticket ticket;
-  bool tunnel = false, spare = false;
-  Time rests_since = 0;
-};
-
-struct Kind {
-  bool limited = false;
-  bool slow_limiter = false;
-  bool routes = false;
-  bool permits = false;
-};
 
 /// One sequence: the upstream, the model beside it, and the checks.
 class Trial {
@@ -167,6 +148,17 @@ class Trial {
     check();
   }
 
+  /// The start is not carried out: another may have its departure.
+  void turn_back(Known& one) {
+    of_all_.take_back(one.granted);
+    if (!kLanes[one.lane].route.empty()) of_route_.take_back(one.granted);
+    auto& outstanding = limiter_->lanes[one.lane].outstanding;
+    outstanding.insert(outstanding.begin(), one.granted);
+    one.state = State::left;
+    upstream_->cancel(now_, one.ticket, commands_, &one.granted);
+    check();
+  }
+
   /// Of the settings, and often of the limits too; these still admit whoever waits.
   void change() {
     most_slots_ = std::max(most_slots_, static_cast<std::size_t>(settings_.max_concurrent));
@@ -277,12 +269,6 @@ class Trial {
 
   // ---- what must hold ----
 
-  struct Line {
-    std::vector<std::size_t> returned, waiting;
-    bool empty() const { return returned.empty() && waiting.empty(); }
-    std::vector<std::size_t>& first() { return returned.empty() ? waiting : returned; }
-  };
-
   void check(std::size_t arrival = std::numeric_limits<std::size_t>::max()) {
     for (const auto& refusal : commands_.refuse) check_refusal(refusal, arrival);
     for (const auto& start : commands_.start) check_start(start);
@@ -295,10 +281,13 @@ class Trial {
       EXPECT_TRUE(known_[id].spare || now_ - known_[id].rests_since >= 30'000'000);
       known_[id].state = State::landed;
     }
+    const bool in_vain = kind_.turns_back && !commands_.start.empty() && dice_.one_in(3);
+    const std::size_t last = in_vain ? commands_.start.back().id : 0;
     commands_.clear();
     check_counts();
     for (std::size_t i = 0; i < kLanes.size(); ++i) check_lane(i);
     check_wake();
+    if (in_vain && !failed()) turn_back(known_[last]);
   }
 
   void check_refusal(const Commands::Refuse& refusal, std::size_t arrival) {
@@ -365,8 +354,9 @@ class Trial {
     ASSERT_FALSE(outstanding.empty()) << "started without a departure";
     EXPECT_LE(outstanding.front().at, now_) << "started before its departure";
     EXPECT_GE(outstanding.front().weight, one.weight) << "started with less than it costs";
-    of_all_.take(outstanding.front());
-    if (!kLanes[one.lane].route.empty()) of_route_.take(outstanding.front());
+    one.granted = outstanding.front();
+    of_all_.take(one.granted);
+    if (!kLanes[one.lane].route.empty()) of_route_.take(one.granted);
     outstanding.erase(outstanding.begin());
   }
 
@@ -493,6 +483,13 @@ TEST(Sequences, keep_every_promise_with_permits) {
 }
 TEST(Sequences, keep_every_promise_with_permits_when_the_limiter_takes_its_time) {
   try_sequences(800'000, 25'000, {.limited = true, .slow_limiter = true, .routes = true, .permits = true});
+}
+TEST(Sequences, keep_every_promise_though_requests_are_turned_back) {
+  try_sequences(900'000, 25'000, {.limited = true, .routes = true, .permits = true, .turns_back = true});
+}
+TEST(Sequences, keep_every_promise_though_requests_are_turned_back_when_the_limiter_takes_its_time) {
+  try_sequences(1'000'000, 25'000,
+                {.limited = true, .slow_limiter = true, .routes = true, .permits = true, .turns_back = true});
 }
 
 }  // namespace
