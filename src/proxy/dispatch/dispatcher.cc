@@ -17,21 +17,8 @@ namespace penstock::proxy {
 namespace {
 constexpr std::size_t kBodyInFlight = 64 * 1024;
 
-/// It takes off: from now on only the rest of its body counts.
-void leave_shares(Exchange& exchange) {
-  auto& shares = exchange.queue->shares;
-  shares.leave(exchange.share);
-  if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
-}
-
 bool tells_id(const ProxyConfig& proxy, const http::Fields& request) {
   return proxy.request_id || http::wants_id(request);
-}
-
-bool is_paused(const Exchange& exchange, flow::Time now) {
-  const UpstreamQueue& queue = *exchange.queue;
-  const auto& gates = queue.scheduler().gates();
-  return gates.any() && gates.until(queue.lane_of(exchange.head.fields, exchange.group)) > now;
 }
 
 /// Notes how long the exchange was pending until now, or has waited again, and which limit made it wait.
@@ -155,12 +142,13 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
   exchange.queue = &exchange.upstream->queue();
+  ++exchange.upstream->exchanges;
   exchange.take_route();
   if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
   if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
   if (const auto& grouping = exchange.upstream->grouping()) {
     exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
-    exchange.group_label = grouping->label(exchange.group);
+    exchange.origin.group = grouping->label(exchange.group);
   }
   return std::nullopt;
 }
@@ -187,8 +175,7 @@ void Dispatcher::on_permits_lost(const UpstreamQueue& queue, flow::Booking::Scop
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {
     const Exchange& exchange = *exchanges_.find(number);
-    const bool meant =
-        exchange.queue == &queue && exchange.flight && !exchange.rests && exchange.is_in(scope, lane);
+    const bool meant = exchange.queue == &queue && exchange.flight && !exchange.rests && exchange.is_in(scope, lane);
     if (meant) flying.emplace_back(exchange.took_off, number);
   }
   std::sort(flying.rbegin(), flying.rend());
@@ -211,15 +198,29 @@ void Dispatcher::on_paused(UpstreamQueue& queue) {
 void Dispatcher::on_start(const flow::Commands::Start& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
-  const WouldWait would_wait = exchange->queue->take(exchange->departure, exchange->lane(), exchange->route.limits,
-                                                        command.departure, exchange->max_wait());
+  // A request whose connection was dead already is sent once more at once: it kept its slot, and did not wait.
+  const bool has_waited = exchange->stage == Exchange::Stage::pending || exchange->sendings.back_since != 0;
+  if (const auto unreachable = has_waited ? exchange->upstream->reach.judge_start() : std::nullopt) {
+    // Others that wait in the queue of the quota need not wait until its upstream can be reached.
+    exchange->queue->turn_back(std::exchange(exchange->ticket, {}), command.departure);
+    if (exchange->sendings.back_since != 0) {
+      resending_.has_waited(*exchange, command.limited_by);
+      return give_last_answer(*exchange, *unreachable);
+    }
+    exchange->waited = command.waited;
+    exchange->limited_by = command.limited_by;
+    return void(refuse(*exchange, *unreachable));
+  }
+  WouldWait would_wait = exchange->queue->take(exchange->departure, exchange->lane(), exchange->route.limits,
+                                               command.departure, exchange->max_wait());
+  would_wait.limit = exchange->upstream->own_name(would_wait.limit);
   if (exchange->stage == Exchange::Stage::pending) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
     exchange->waited = command.waited;
     exchange->limited_by = command.limited_by;
     memory_.release(exchange->memory);
-    leave_shares(*exchange);
+    exchange->leave_shares();
     auto& totals = exchange->upstream->totals;
     ++totals.dispatched;
     if (exchange->target.tunnel) ++totals.tunnels;
@@ -241,7 +242,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   const auto now = services_.loop.now();
   if (exchange->sendings.back_since != 0) {
     resending_.has_waited(*exchange, command.limited_by);
-    return give_last_answer(*exchange, refusal_of(command, *exchange->upstream, now));
+    return give_last_answer(*exchange, refusal_of(command, *exchange, now));
   }
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
@@ -252,7 +253,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
     const auto late = exchange->queue->lateness(command.limited_by, now);
     refuse(*exchange, refusal_of(exchange->memory.full(), command.retry_after + late));
   } else {
-    refuse(*exchange, refusal_of(command, *exchange->upstream, now));
+    refuse(*exchange, refusal_of(command, *exchange, now));
   }
 }
 
@@ -281,12 +282,12 @@ void Dispatcher::change() {
     if (exchange.queue) exchange.queue->renumber(exchange.limited_by, exchange.departure);
     if (exchange.flight) exchange.flight->keep_time();
   }
-  upstreams_.visit([](Upstream& upstream) { upstream.queue().renumbered(); });
+  upstreams_.renumbered();
 }
 
 std::optional<bool> Dispatcher::end_pauses(std::string_view upstream) {
-  Upstream* const known = upstreams_.find(upstream);
-  return known ? std::optional(known->queue().end_pauses()) : std::nullopt;
+  UpstreamQueue* const known = upstreams_.find_queue(upstream);
+  return known ? std::optional(known->end_pauses()) : std::nullopt;
 }
 
 // The end of an exchange.
@@ -300,8 +301,10 @@ void Dispatcher::completed(Exchange& exchange, const AttemptResult& result) {
 
 void Dispatcher::failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) {
   const auto wording = http::wording(failure.why);
-  if (exchange.flight && !exchange.departure.has_left())
-    exchange.upstream->reach.failed(exchange.ticket, exchange.took_off, failure.why);
+  if (exchange.flight && !exchange.departure.has_left()) {
+    const bool is_there = exchange.queue == &exchange.upstream->queue();  // a change may have given it another queue
+    exchange.upstream->reach.failed(is_there ? exchange.ticket : flow::Ticket{}, exchange.took_off, failure.why);
+  }
   if (exchange.sendings.answer && !result.answered())
     return end(exchange, last_answer(exchange, wording.token, failure.details));
   end(exchange, {.kind = EventKind::error,
@@ -363,7 +366,7 @@ void Dispatcher::requeue(Exchange& exchange) {
   exchange.sendings.stale = true;
   exchange.departure.drop();
   exchange.flight.reset();
-  if (!is_paused(exchange, services_.loop.now())) return queue.requeue(exchange.ticket);
+  if (!exchange.is_paused(services_.loop.now())) return queue.requeue(exchange.ticket);
   resending_.waits_again(exchange, Again::no);
   queue.send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
 }
@@ -403,6 +406,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
   if (exchange.queue) exchange.queue->shares.leave(exchange.share);
+  if (exchange.upstream) --exchange.upstream->exchanges;
   UpstreamQueue* queue = exchange.queue;
   const auto ticket = exchange.ticket;
   const bool landing = exchange.flight != nullptr;
@@ -445,6 +449,7 @@ void Dispatcher::snapshot(Snapshot& into, const SnapshotExtent& extent) const {
   const auto busiest = upstreams_.busiest(extent.upstreams);
   into.upstreams.reserve(busiest.size());
   for (const Upstream* one : busiest) into.upstreams.push_back(one->snapshot(extent.groups));
+  count_own(busiest, exchanges_, services_.loop.now(), into.upstreams);
   into.upstreams_left_out = upstreams_.count() - busiest.size();
 }
 

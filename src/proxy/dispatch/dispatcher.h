@@ -65,8 +65,8 @@ class Dispatcher final : QueueEvents, AttemptEvents {
   /// longest ago. False: there is no such tunnel.
   bool make_room(const std::optional<access::Address>& client) { return attempts_.tunnels().make_room(client); }
 
-  /// Ends all pauses of the upstream of that name, here and in other processes. False: this process knows of none;
-  /// nullopt: it knows no such upstream.
+  /// Ends all pauses of the upstream or quota of that name, here and in other processes. False: this process knows of
+  /// none; nullopt: it knows no such upstream.
   std::optional<bool> end_pauses(std::string_view upstream);
 
   /// Refuses new requests from now on; `when_empty` is called once no exchange is left.

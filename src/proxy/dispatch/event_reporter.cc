@@ -124,9 +124,9 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
   if (const auto* upstream = exchange.upstream) {
     event.entry = upstream->entry;
     event.upstream = upstream->name;
-    event.group = exchange.group_label;
+    event.group = exchange.origin.group;
     event.route = exchange.route.name;
-    event.limited_by = upstream->limit_name(exchange.limited_by);
+    event.limited_by = upstream->own_name(exchange.queue->limit_name(exchange.limited_by));
     // The event is emitted before the scheduler is told, which still counts this exchange, unless it has refused it.
     const bool known = exchange.ticket != flow::Ticket{}, waits_again = exchange.sendings.back_since != 0;
     const bool ends = kind == EventKind::complete || kind == EventKind::error;

@@ -51,21 +51,57 @@ WaitingRequest describe_waiting(const Exchange& exchange, EventReporter& reporte
           .user = std::string(event.user),
           .client = std::string(event.client)};
 }
+
+void count_one(const Exchange& exchange, flow::Time now, UpstreamSnapshot& into) {
+  if (exchange.stage == Exchange::Stage::pending || exchange.sendings.back_since != 0) {
+    ++into.pending;
+    into.oldest_wait = std::max(into.oldest_wait, Duration{now - exchange.arrived});
+  } else if (exchange.rests) {
+    ++into.resting_tunnels;
+  } else {
+    ++into.in_flight;
+    into.busy_tunnels += exchange.may_rest() ? 1 : 0;
+  }
+}
 }  // namespace
 
 UpstreamDetails details_of(const Upstream& upstream, const ExchangeTable& exchanges, EventReporter& reporter,
                            flow::Time now) {
   UpstreamDetails details{.callers = callers_of(upstream, exchanges, reporter)};
-  for (const auto& waiting : upstream.queue().scheduler().forecast().longest(now, kMostShown)) {
+  const auto& scheduler = upstream.queue().scheduler();
+  const auto most = upstream.queue().is_of_quota ? scheduler.pending() : kMostShown;  // of which some are others'
+  for (const auto& waiting : scheduler.forecast().longest(now, most)) {
     const Exchange* exchange = exchanges.find(waiting.id);
-    if (!exchange) continue;
+    if (!exchange || exchange->upstream != &upstream) continue;
+    if (details.waiting.size() == kMostShown) break;
     WaitingRequest shown = describe_waiting(*exchange, reporter);
     shown.since = Duration{now - waiting.arrived};
-    shown.limited_by = upstream.limit_name(waiting.limited_by);
+    shown.limited_by = upstream.own_name(upstream.queue().limit_name(waiting.limited_by));
     shown.leaves_in = time_to(waiting.leaves, now);
     details.waiting.push_back(std::move(shown));
   }
   return details;
+}
+
+void count_own(const std::vector<const Upstream*>& all, const ExchangeTable& exchanges, flow::Time now,
+               std::vector<UpstreamSnapshot>& shown) {
+  std::unordered_map<const Upstream*, UpstreamSnapshot*> of_quotas;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->queue().is_of_quota) of_quotas[all[i]] = &shown[i];
+  }
+  if (of_quotas.empty()) return;
+  for (const auto& [upstream, into] : of_quotas) {
+    into->pending = into->in_flight = into->busy_tunnels = into->resting_tunnels = 0;
+    into->oldest_wait = Duration{0};
+  }
+  for (const auto number : exchanges.ids()) {
+    const Exchange& exchange = *exchanges.find(number);
+    if (const auto found = of_quotas.find(exchange.upstream); found != of_quotas.end())
+      count_one(exchange, now, *found->second);
+  }
+  for (const auto& [upstream, into] : of_quotas) {
+    if (into->pending == 0) into->head.reset();
+  }
 }
 
 }  // namespace penstock::proxy

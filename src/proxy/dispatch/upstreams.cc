@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "penstock/quotas.h"
+
 namespace penstock::proxy {
 
 namespace {
@@ -19,17 +21,24 @@ constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
 
 constexpr const char* kOthers = "*:others";  // not a host:port, and as short in Redis keys
+
+const std::string& name_of_queue(const UpstreamConfig& upstream) {
+  return upstream.quota.empty() ? upstream.name : upstream.quota;
+}
 }  // namespace
 
 Upstreams::Upstreams(const Services& services, QueueEvents& events)
     : services_(services), events_(events), sweeper_(services.loop, [this] { sweep(); }) {
   named_.resize(services_.config.upstreams.size());
+  change_queues(services_.loop.now());
   make_missing();
   sweeper_.start(services_.loop.now() + kSweepEvery);
 }
 
-std::unique_ptr<Upstream> Upstreams::make(std::string name, std::size_t entry, const UpstreamSettings& settings) {
-  return std::make_unique<Upstream>(services_, std::move(name), entry, settings, events_);
+std::unique_ptr<Upstream> Upstreams::make_unmatched(std::string name) {
+  const auto& settings = services_.config.unmatched;
+  auto queue = std::make_shared<UpstreamQueue>(services_, name, settings, events_);
+  return std::make_unique<Upstream>(services_, std::move(name), 0, settings, std::move(queue));
 }
 
 Upstream& Upstreams::find_or_make(const http::Target& target, std::size_t entry) {
@@ -40,7 +49,7 @@ Upstream& Upstreams::find_or_make(const http::Target& target, std::size_t entry)
   if (crowded && services_.loop.now() - swept_ >= kCrowdedSweepEvery) sweep();
   if (unmatched_.size() >= kMostUnmatched) return others();
   auto& made = unmatched_[authority];
-  made = make(authority, 0, services_.config.unmatched);
+  made = make_unmatched(authority);
   return *made;
 }
 
@@ -51,6 +60,12 @@ Upstream* Upstreams::find(std::string_view name) const {
   const auto found = unmatched_.find(std::string(name));
   if (found != unmatched_.end()) return found->second.get();
   return others_ && others_->name == name ? others_.get() : nullptr;
+}
+
+UpstreamQueue* Upstreams::find_queue(std::string_view name) const {
+  if (Upstream* const upstream = find(name)) return &upstream->queue();
+  const auto found = std::ranges::find(queues_, name, [](const auto& queue) { return std::string_view(queue->name); });
+  return found == queues_.end() ? nullptr : found->get();
 }
 
 std::vector<const Upstream*> Upstreams::busiest(std::size_t most) const {
@@ -74,7 +89,7 @@ std::vector<const Upstream*> Upstreams::busiest(std::size_t most) const {
 }
 
 Upstream& Upstreams::others() {
-  if (!others_) others_ = make(kOthers, 0, services_.config.unmatched);
+  if (!others_) others_ = make_unmatched(kOthers);
   if (!std::exchange(others_told_, true)) {
     services_.notices(
         {.level = LogLevel::warn,
@@ -97,12 +112,47 @@ void Upstreams::sweep() {
                 [&](const auto& entry) { return crowded ? entry.second->forgettable(now) : unused(*entry.second); });
   if (others_ && unused(*others_)) others_.reset();
   std::erase_if(retired_, [](const auto& upstream) { return upstream->at_rest(); });
+  forget_queues();
   services_.connections.sweep();
   sweeper_.start(now + kSweepEvery);
 }
 
+/// Those that no upstream has any more, once they have served what waits there.
+void Upstreams::forget_queues() {
+  std::erase_if(queues_, [](const auto& queue) { return queue.use_count() == 1 && queue->at_rest(); });
+}
+
+const Upstream::Queue& Upstreams::queue_of(const UpstreamConfig& upstream) const {
+  return *std::ranges::find(queues_, name_of_queue(upstream), [](const auto& queue) { return queue->name; });
+}
+
+/// Matched by name: so an upstream that begins to draw on a quota of its own name, or ceases to, keeps its queue.
+void Upstreams::change_queues(flow::Time now) {
+  const Config& config = services_.config;
+  std::unordered_map<std::string_view, UpstreamQueue*> left_over;
+  for (const auto& queue : queues_) left_over[queue->name] = queue.get();
+  const auto set = [&](const std::string& name, const UpstreamSettings& settings, bool is_of_quota) {
+    const auto known = left_over.find(name);
+    if (known == left_over.end()) {
+      queues_.push_back(std::make_shared<UpstreamQueue>(services_, name, settings, events_));
+      queues_.back()->is_of_quota = is_of_quota;
+      return;
+    }
+    known->second->is_of_quota = is_of_quota;
+    known->second->change(now, settings);
+    left_over.erase(known);
+  };
+  for (const auto& quota : config.quotas) set(quota.name, settings_of_queue(config, quota), true);
+  for (const auto& upstream : config.upstreams) {
+    if (upstream.quota.empty()) set(upstream.name, upstream.settings, false);
+  }
+  for (const auto& [name, queue] : left_over) queue->change(now, queue->settings, true);
+}
+
 void Upstreams::change(flow::Time now) {
   std::erase_if(retired_, [](const auto& upstream) { return upstream->at_rest(); });
+  forget_queues();
+  change_queues(now);
   Named before = std::exchange(retired_, {});
   std::ranges::move(named_, std::back_inserter(before));
   std::unordered_map<std::string_view, std::size_t> places;
@@ -111,16 +161,27 @@ void Upstreams::change(flow::Time now) {
   for (const auto& upstream : services_.config.upstreams) {
     const auto known = places.find(upstream.name);
     named_.push_back(known == places.end() ? nullptr : std::move(before[known->second]));
-    if (named_.back()) named_.back()->change(now, upstream.settings);
+    if (named_.back()) named_.back()->change(effective_settings(services_.config, upstream), queue_of(upstream));
   }
   for (auto& gone : before) {
     if (!gone) continue;
-    gone->change(now, gone->settings, true);
+    gone->retire();
     retired_.push_back(std::move(gone));
   }
   make_missing();
-  for (const auto& [authority, upstream] : unmatched_) upstream->change(now, services_.config.unmatched);
-  if (others_) others_->change(now, services_.config.unmatched);
+  const auto& unmatched = services_.config.unmatched;
+  const auto change_unmatched = [&](Upstream& upstream) {
+    upstream.queue().change(now, unmatched);
+    upstream.change(unmatched, upstream.shared_queue());
+  };
+  for (const auto& [authority, upstream] : unmatched_) change_unmatched(*upstream);
+  if (others_) change_unmatched(*others_);
+}
+
+void Upstreams::renumbered() {
+  for (const auto& queue : queues_) queue->renumbered();
+  for (const auto& [authority, upstream] : unmatched_) upstream->queue().renumbered();
+  if (others_) others_->queue().renumbered();
 }
 
 /// Gives each new upstream the lowest free entry number: at first that is its place in the configuration.
@@ -136,7 +197,8 @@ void Upstreams::make_missing() {
     if (named_[i]) continue;
     while (taken.contains(++entry)) continue;
     const auto& upstream = services_.config.upstreams[i];
-    named_[i] = make(upstream.name, entry, upstream.settings);
+    named_[i] = std::make_unique<Upstream>(services_, upstream.name, entry,
+                                           effective_settings(services_.config, upstream), queue_of(upstream));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owns the upstreams: one for each named entry (removed entries as long as they are needed), and one for each host:port
-// that no entry names, made on first use and forgotten when it is idle and a new one would behave the same. Only for
-// the dispatcher.
+// that no entry names, made on first use and forgotten when it is idle and a new one would behave the same. Each has a
+// queue of its own, or that of its quota. Only for the dispatcher.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,10 @@ class Upstreams {
   Upstreams(const Services& services, QueueEvents& events);
 
   /// The configuration has changed. Entries are matched by name; removed ones serve the requests that wait there, and
-  /// are forgotten when idle. Afterwards UpstreamQueue::renumbered() must be called for each.
+  /// are forgotten when idle. So are queues. Afterwards UpstreamQueue::renumber() must be called for each exchange,
+  /// then renumbered().
   void change(flow::Time now);
+  void renumbered();
 
   /// The upstream of the entry (numbered as in Route), or, for entry 0, of the target's host:port; if too many of those
   /// are known, the one that all further ones share.
@@ -33,6 +35,8 @@ class Upstreams {
 
   /// The upstream of that name, which for the entry "*" is a host:port; null: there is none now.
   Upstream* find(std::string_view name) const;
+  /// The queue of the upstream of that name, or else of the quota; null: there is none now.
+  UpstreamQueue* find_queue(std::string_view name) const;
 
   template <typename Each>
   void visit(Each each) const {
@@ -48,7 +52,10 @@ class Upstreams {
   std::vector<const Upstream*> busiest(std::size_t most) const;
 
  private:
-  std::unique_ptr<Upstream> make(std::string name, std::size_t entry, const UpstreamSettings& settings);
+  std::unique_ptr<Upstream> make_unmatched(std::string name);
+  void change_queues(flow::Time now);
+  const Upstream::Queue& queue_of(const UpstreamConfig& upstream) const;
+  void forget_queues();
   void make_missing();
   Upstream& others();
   void sweep();
@@ -56,6 +63,7 @@ class Upstreams {
   const Services& services_;
   QueueEvents& events_;
   using Named = std::vector<std::unique_ptr<Upstream>>;
+  std::vector<Upstream::Queue> queues_;                                   // of entries and quotas, by their names
   Named named_;                                                           // in the order of the configuration
   Named retired_;                                                         // of entries removed from the configuration
   std::unordered_map<std::string, std::unique_ptr<Upstream>> unmatched_;  // by host:port

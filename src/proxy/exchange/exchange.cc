@@ -54,6 +54,16 @@ void Exchange::leaves(std::int64_t now) {
   queue->left(ticket, departure, lane(), now);
 }
 
+void Exchange::leave_shares() {
+  queue->shares.leave(share);
+  if (!body.whole && !upstream->grouping()) queue->shares.uploads(share, sink.held());
+}
+
+bool Exchange::is_paused(std::int64_t now) const {
+  const auto& gates = queue->scheduler().gates();
+  return gates.any() && gates.until(queue->lane_of(head.fields, group)) > now;
+}
+
 void Exchange::take_route() {
   const auto& routes = upstream->routes();
   if (!routes || target.tunnel) return;

@@ -55,12 +55,13 @@ class BodyBuffer {
   bool dropped_ = false;
 };
 
-/// Where a request comes from, for its events.
+/// For its events: where a request comes from, and what its group is called.
 struct Origin {
   std::string user;         ///< the authenticated user of the sink
   std::string_view client;  ///< of the sink, or in `client_room`
   std::string client_room;  ///< of what may outlive the sink: a tunnel
   std::string_view trace;   ///< the trace-id of its traceparent, in the exchange's head; empty: none
+  std::string group;        ///< its group's name as people may see it
 
   /// The sink may go before the exchange ends.
   void keep_client() { client = client_room = client; }
@@ -82,8 +83,7 @@ struct Exchange {
   std::array<char, 11> name{};  ///< its id in events
   Upstream* upstream = nullptr;
   UpstreamQueue* queue = nullptr;  ///< in which its ticket is good; set with `upstream`
-  std::string group;        ///< empty: the upstream has no groups
-  std::string group_label;  ///< the group's name as people may see it
+  std::string group;               ///< empty: the upstream has no groups
   TakenRoute route;
   Origin origin;
   int weight = 1;  ///< units that it costs in each limit
@@ -117,6 +117,10 @@ struct Exchange {
   /// The kernel has accepted the request's head. If that is later than the booked departure, the limiter is told. Only
   /// the first call after a departure counts.
   void leaves(std::int64_t now);
+  /// It takes off: of its queue's shares, from now on only the rest of its body counts.
+  void leave_shares();
+  /// Whether a pause stops the lane in which it would wait.
+  bool is_paused(std::int64_t now) const;
   /// Whether the exchange is a tunnel, or may become one.
   bool may_rest() const { return target.tunnel || (!head.upgrade.empty() && !is_permit()); }
   /// Whether it asks for a permit: its flight is then the client's own work.

@@ -28,12 +28,14 @@ http::Refusal busy(http::Reason why, std::string what, flow::Time wait = kShortl
 }
 }  // namespace
 
-http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now) {
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Exchange& exchange, flow::Time now) {
+  const Upstream& upstream = *exchange.upstream;
+  const UpstreamQueue& queue = *exchange.queue;
   const bool by_slots = command.limited_by == flow::kSlots;
-  const std::string by(by_slots ? "slots" : upstream.limit_name(command.limited_by));
-  const flow::Time wait = command.retry_after + upstream.queue().lateness(command.limited_by, now);
+  const std::string by(by_slots ? "slots" : upstream.own_name(queue.limit_name(command.limited_by)));
+  const flow::Time wait = command.retry_after + queue.lateness(command.limited_by, now);
   std::string limited = by.empty() ? "" : "limited by " + by;
-  if (const std::string tunnels = tunnels_in_words(upstream.queue().scheduler()); !tunnels.empty())
+  if (const std::string tunnels = tunnels_in_words(queue.scheduler()); !tunnels.empty())
     limited += (by.empty() ? "" : "; ") + tunnels;
   if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {
@@ -68,10 +70,10 @@ std::optional<http::Refusal> judge_weight(const Upstream& upstream, const RouteT
   if (weight > settings.max_weight) return refusal("maxWeight is " + std::to_string(settings.max_weight));
   const Duration max_wait = route.max_wait ? *route.max_wait : settings.queue.max_wait;
   const double patience = std::chrono::duration<double>(max_wait).count();
-  for (const auto& limit : settings.limits) {
+  for (const auto& limit : upstream.queue().settings.limits) {
     const auto* pacer = std::get_if<PacerConfig>(&limit.kind);
     if (!pacer || !governs(limit, route.limits) || weight <= pacer->max_burst + pacer->qps * patience) continue;
-    return refusal("the limit " + std::string(penstock::limit_name(limit)) +
+    return refusal("the limit " + std::string(upstream.own_name(limit_name(limit))) +
                    " would let nobody else leave within queue.maxWait");
   }
   return std::nullopt;

@@ -6,12 +6,13 @@
 
 #include "flow/scheduler.h"
 #include "http/refusal.h"
+#include "proxy/exchange/exchange.h"
 #include "proxy/exchange/pending_memory.h"
 #include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
 
-http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now);
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Exchange& exchange, flow::Time now);
 /// For a request that may not wait for lack of memory; `wait` is the time until there may be some.
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait);
 /// The refusal if a request with these terms may not cost `weight` units; nullopt: it may.

@@ -22,7 +22,7 @@ namespace penstock::proxy {
 
 /// What a limiter is for.
 struct LimiterOf {
-  const std::string& upstream;             ///< all processes know it by this name
+  const std::string& upstream;             ///< all processes know it by this name, or by that of its quota
   const UpstreamSettings& settings;        ///< in force
   const std::vector<LimitConfig>& limits;  ///< of these settings
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One upstream as hosts and people see it: its settings, connections, groups, routes and totals. Its requests wait in its
-// queue.
+// One upstream as hosts and people see it: its settings, connections, groups, routes and totals. Its requests wait in a
+// queue, which is its own or that of its quota.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flow/scheduler.h"
 #include "http/fields.h"
@@ -25,39 +26,47 @@ namespace penstock::proxy {
 
 class Upstream {
  public:
+  using Queue = std::shared_ptr<UpstreamQueue>;
+  /// `its_settings`: what holds for it, as effective_settings() has it.
   Upstream(const Services& services, std::string its_name, std::size_t its_entry, const UpstreamSettings& its_settings,
-           QueueEvents& events);
+           Queue its_queue);
 
+  /// In which its requests wait from now on. Those that came before a change may be in another one.
   UpstreamQueue& queue() { return *queue_; }
   const UpstreamQueue& queue() const { return *queue_; }
+  const Queue& shared_queue() const { return queue_; }
 
-  /// Applies new settings, and the pool that the services have for them, here and in the queue: see
-  /// UpstreamQueue::change().
-  void change(flow::Time now, const UpstreamSettings& its_settings, bool is_gone = false);
+  /// Applies new settings, the pool that the services have for them, and a queue.
+  void change(const UpstreamSettings& its_settings, Queue its_queue);
+  /// The file has it no longer. How groups are called may have changed.
+  void retire() { groups_.change(services_, queue_->name, settings); }
 
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.
   std::string group_of(const http::Target& target, const http::Fields& fields) {
-    return groups_.of(target, fields, queue_->limiter(), services_, name);
+    return groups_.of(target, fields, queue_->limiter(), services_, queue_->name);
   }
   const std::optional<Grouping>& grouping() const { return groups_.grouping(); }
   /// Null: it has none. A change of the settings makes new ones.
   const std::shared_ptr<const Routes>& routes() const { return routes_; }
 
-  /// No exchange is left, and nothing is to be carried out.
-  bool at_rest() const { return queue_->at_rest(); }
-  /// A new upstream would have the same limits and pauses.
-  bool forgettable(flow::Time now) const { return queue_->forgettable(now); }
+  /// No exchange is left.
+  bool at_rest() const { return exchanges == 0; }
+  /// A new upstream with a queue of its own would have the same limits and pauses.
+  bool forgettable(flow::Time now) const { return at_rest() && queue_->forgettable(now); }
   flow::Time last_used() const { return queue_->last_used(); }
   UpstreamSnapshot snapshot(bool with_groups = true) const;
 
-  /// A limit's name for people; empty: no limit.
-  std::string_view limit_name(flow::LimitIndex index) const { return queue_->limit_name(index); }
+  /// What its queue calls a limit or a route, as this upstream's own file has it.
+  std::string_view own_name(std::string_view in_queue) const {
+    return in_queue.starts_with(prefix_) ? in_queue.substr(prefix_.size()) : in_queue;
+  }
 
   const std::string name;           ///< the entry's name, or host:port
   const std::size_t entry;          ///< as in Event
   UpstreamSettings settings;        ///< without limits in shadow mode, of which only people know
   UpstreamPools::Pool connections;  ///< the pool that all clients share
+  std::size_t exchanges = 0;        ///< under way
   Totals totals;
   HandshakeTotals handshakes;
   LastMinuteCounts last_minute;
@@ -65,8 +74,11 @@ class Upstream {
   Reach reach;
 
  private:
+  void show_own(std::vector<LimitSnapshot>& limits) const;
+
   const Services& services_;
-  std::shared_ptr<UpstreamQueue> queue_;
+  Queue queue_;
+  std::string prefix_;  // of its routes, and of their limits, in its queue
   UpstreamGroups groups_;
   std::shared_ptr<const Routes> routes_;
 };

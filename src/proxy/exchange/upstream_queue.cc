@@ -89,9 +89,13 @@ void UpstreamQueue::requeue(flow::Ticket ticket) {
 }
 
 void UpstreamQueue::send_back(flow::Ticket ticket, flow::Time deadline, const http::Fields& request,
-                         const std::string& group) {
+                              const std::string& group) {
   const std::string lane = pausing_.lane_of(request, group);
   apply([&](flow::Time now) { scheduler_.send_back(now, ticket, deadline, lane, commands_); });
+}
+
+void UpstreamQueue::turn_back(flow::Ticket ticket, const flow::Departure& departure) {
+  apply([&](flow::Time now) { scheduler_.cancel(now, ticket, commands_, &departure); });
 }
 
 void UpstreamQueue::park(flow::Ticket ticket) {
@@ -151,8 +155,7 @@ void UpstreamQueue::show(UpstreamSnapshot& into, bool with_groups) const {
   into.pause = pausing_.longest(now);
   into.head = head_of(scheduler_, now, [this](auto limit) { return limit_name(limit); });
   into.limits = limits_.limits(now, limiter_->reader());
-  if (settings.group && with_groups)
-    into.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
+  if (settings.group && with_groups) into.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
 }
 
 std::string_view UpstreamQueue::limit_name(flow::LimitIndex index) const {

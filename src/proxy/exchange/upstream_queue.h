@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of one upstream, and what decides when its requests leave: the scheduler with its limiter, pauses and timers.
-// It carries out what its scheduler commands, one exchange after the other, by QueueEvents.
+// The queue of one upstream, or of all upstreams that draw on one quota, and what decides when its requests leave: the
+// scheduler with its limiter, pauses and timers. It carries out what its scheduler commands, one exchange after the
+// other, by QueueEvents.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +65,8 @@ class UpstreamQueue final : public flow::LimiterEvents {
   void requeue(flow::Ticket ticket);
   /// The request was refused, and waits again in its old place, until `deadline` at the latest.
   void send_back(flow::Ticket ticket, flow::Time deadline, const http::Fields& request, const std::string& group);
+  /// Instead of carrying out this start: the request leaves the queue, and its departure is for another.
+  void turn_back(flow::Ticket ticket, const flow::Departure& departure);
   /// A tunnel rests and gives up its slot; called again if it has rested again.
   void park(flow::Ticket ticket);
   /// A parked tunnel wants a slot again.
@@ -131,9 +134,10 @@ class UpstreamQueue final : public flow::LimiterEvents {
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
 
-  const std::string name;     ///< the entry's name, or host:port
+  const std::string name;     ///< the quota's or the entry's, or host:port
   UpstreamSettings settings;  ///< without limits in shadow mode, of which only people know
   QueueShares shares;         ///< used if there are no groups
+  bool is_of_quota = false;   ///< requests of several upstreams may wait in it
 
  private:
   template <typename Call>

@@ -40,6 +40,7 @@ class Grouping {
   /// those that its Redis keys begin with, or others if there is a `labels` key.
   std::string label(std::string_view name) const;
 
+  GroupRule::By by() const { return by_; }
   const flow::GroupHash& hash() const { return hash_; }
 
  private:

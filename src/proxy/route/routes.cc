@@ -28,10 +28,12 @@ void keep_first(const std::optional<Value>& value, const Value*& into) {
 
 }  // namespace
 
-Routes::Routes(const UpstreamSettings& settings) {
+Routes::Routes(const UpstreamSettings& settings, std::string_view prefix) {
   entries_.reserve(settings.routes.size());
   for (const auto& route : settings.routes) {
-    Entry& entry = entries_.emplace_back(Entry{.config = route, .path = base::PathPattern(route.match.path)});
+    Entry& entry = entries_.emplace_back(Entry{.config = route,
+                                               .path = base::PathPattern(route.match.path),
+                                               .name_in_queue = std::string(prefix) + route.name});
     for (const auto& limit : settings.limits) {
       if (limit.route != route.name) continue;
       entry.has_limits = true;
@@ -49,7 +51,8 @@ void Routes::add(const Entry& entry, RouteTerms& terms) {
   const auto& route = entry.config;
   if (terms.name.empty()) terms.name = route.name;
   if (entry.has_limits && terms.limits.empty()) {
-    terms.limits = terms.name = route.name;
+    terms.name = route.name;
+    terms.limits = entry.name_in_queue;
     terms.holds = entry.holds;
   }
   terms.weight = std::max(terms.weight, route.weight);
@@ -71,8 +74,8 @@ bool Routes::fits_but_for_header(std::size_t index, std::string_view method, std
   return fits(entries_[index], method, path);
 }
 
-std::shared_ptr<const Routes> routes_of(const UpstreamSettings& settings) {
-  return settings.routes.empty() ? nullptr : std::make_shared<const Routes>(settings);
+std::shared_ptr<const Routes> routes_of(const UpstreamSettings& settings, std::string_view prefix) {
+  return settings.routes.empty() ? nullptr : std::make_shared<const Routes>(settings, prefix);
 }
 
 Duration longest_wait(const UpstreamSettings& settings) {

@@ -18,7 +18,7 @@ namespace penstock::proxy {
 
 /// What the routes that fit a request say of it. Valid as long as the Routes; null: what the upstream's settings say.
 struct RouteTerms {
-  std::string_view limits;  ///< the route whose limits it counts in; empty: none
+  std::string_view limits;  ///< the route whose limits it counts in, as its queue calls that; empty: none
   bool holds = false;       ///< not all of these are in shadow mode: it waits in that route's lane
   std::string_view name;    ///< for people: that one, or else the first that fits; empty: none fits
   int weight = 1;           ///< at least; 1 unless a route says more
@@ -37,7 +37,8 @@ struct TakenRoute : RouteTerms {
 
 class Routes {
  public:
-  explicit Routes(const UpstreamSettings& settings);
+  /// `prefix`: what the names of its routes begin with in its queue.
+  explicit Routes(const UpstreamSettings& settings, std::string_view prefix = {});
 
   /// `path` has no query.
   RouteTerms terms_of(std::string_view method, std::string_view path, const http::Fields& fields) const;
@@ -48,6 +49,7 @@ class Routes {
   struct Entry {
     RouteConfig config;
     base::PathPattern path;
+    std::string name_in_queue;
     bool has_limits = false, holds = false;
   };
   static bool fits(const Entry& entry, std::string_view method, std::string_view path);
@@ -57,7 +59,7 @@ class Routes {
 };
 
 /// Null where the upstream has none.
-std::shared_ptr<const Routes> routes_of(const UpstreamSettings& settings);
+std::shared_ptr<const Routes> routes_of(const UpstreamSettings& settings, std::string_view prefix = {});
 
 /// The longest that any request of the upstream may wait.
 Duration longest_wait(const UpstreamSettings& settings);
