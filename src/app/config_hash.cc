@@ -169,8 +169,8 @@ auto fields_of(const RedisConfig& redis) {
 auto fields_of(const Config& config) {
   const auto& [proxy, admin, log, dns, connection, defaults, caps, pass_unmatched, access, intercept, redis, unmatched,
                quotas, upstreams] = config;
-  return std::tie(proxy, admin, log, dns, connection, caps, pass_unmatched, access, intercept, redis, unmatched,
-                  quotas, upstreams);
+  return std::tie(proxy, admin, log, dns, connection, caps, pass_unmatched, access, intercept, redis, unmatched, quotas,
+                  upstreams);
 }
 auto fields_of(const Obey& obey) {
   const auto& [dialects] = obey;

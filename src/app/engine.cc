@@ -16,6 +16,7 @@
 #include "app/users_file.h"
 #include "observe/notices.h"
 #include "observe/state_words.h"
+#include "penstock/quotas.h"
 #include "proxy/exchange/local_limiters.h"
 
 namespace penstock::app {
@@ -190,9 +191,11 @@ observe::Viewers::Sources Engine::sources_of_viewers() {
 std::string Engine::explain(std::string_view upstream) const {
   std::size_t entry = config_.upstreams.size();
   while (entry > 0 && config_.upstreams[entry - 1].name != upstream) --entry;
-  const auto& settings = entry == 0 ? config_.unmatched : config_.upstreams[entry - 1].settings;
+  const auto* const named = entry == 0 ? nullptr : &config_.upstreams[entry - 1];
+  const auto settings = named ? effective_settings(config_, *named) : config_.unmatched;
   std::string text = how_limited(config_, entry, "http://" + to_string(listener_.bound()));
-  if (entry > 0 && !config_.upstreams[entry - 1].preset.empty()) text += "\n" + preset_of(config_.upstreams[entry - 1]);
+  if (named && !named->preset.empty()) text += "\n" + preset_of(*named);
+  if (named && !named->quota.empty()) text += "\n" + quota_in_words(config_, *named);
   for (const auto& limit : settings.limits)
     text += "\n" + limit_in_words(limit, redis_of(config_, settings) != nullptr);
   for (const auto& route : settings.routes) text += "\n" + route_in_words(route, settings.redact);
@@ -218,7 +221,7 @@ Snapshot Engine::snapshot(const SnapshotExtent& extent) const {
   now.turned_away = clients_->turned_away();
   now.accept_pauses = listener_.pauses();
   now.redis = limits_->snapshot();
-  for (auto& one : now.upstreams) one.degraded = limits_->degraded(one.name);
+  for (auto& one : now.upstreams) one.degraded = limits_->degraded(one.quota.empty() ? one.name : one.quota);
   now.reload = reload_;
   if (authority_.get()) now.authority_end = authority_.get()->good_until();
   return now;

@@ -24,6 +24,7 @@
 #include "app/signals.h"
 #include "app/systemd.h"
 #include "penstock/proxy.h"
+#include "penstock/quotas.h"
 
 namespace penstock::app {
 
@@ -87,8 +88,9 @@ std::optional<Prepared> prepare(const ExecOptions& options) {
 /// What the command would find in its environment, and what its requests would be held to.
 int print(const Config& config, const Variables& variables) {
   for (const auto& upstream : config.upstreams) {
-    std::cout << "# " << upstream.name << ": at most " << upstream.settings.max_concurrent << " in flight\n";
-    for (const auto& limit : upstream.settings.limits)
+    const auto settings = effective_settings(config, upstream);
+    std::cout << "# " << upstream.name << ": at most " << settings.max_concurrent << " in flight\n";
+    for (const auto& limit : settings.limits)
       std::cout << "#   " << limit_in_words(limit, !config.redis.empty()) << '\n';
   }
   std::cout << lines_of(variables);
@@ -113,8 +115,8 @@ bool wants(ExecOptions::Summary summary) {
 
 /// Limits without Redis are each process' own: those of a daemon with the same file, and those of this command.
 void warn_of_daemon(const Config& config, const std::string& file) {
-  const bool limited =
-      std::ranges::any_of(config.upstreams, [](const auto& one) { return !one.settings.limits.empty(); });
+  const bool limited = std::ranges::any_of(
+      config.upstreams, [&](const auto& one) { return !effective_settings(config, one).limits.empty(); });
   const auto admin = admin_of(config);
   if (!config.redis.empty() || !limited || !admin) return;
   const auto answer = ask_admin(*admin, "/readyz");

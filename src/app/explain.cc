@@ -17,6 +17,7 @@
 #include "config/units.h"
 #include "http/redaction.h"
 #include "http/target.h"
+#include "penstock/quotas.h"
 #include "proxy/route/grouping.h"
 #include "proxy/route/router.h"
 #include "proxy/route/routes.h"
@@ -31,8 +32,8 @@ void line(std::string_view label, const std::string& text) {
   std::cout << "  " << label << std::string(12 - label.size(), ' ') << text << '\n';
 }
 
-const UpstreamSettings& settings_of(const Config& config, std::size_t entry) {
-  return entry == 0 ? config.unmatched : config.upstreams[entry - 1].settings;
+UpstreamSettings settings_of(const Config& config, std::size_t entry) {
+  return entry == 0 ? config.unmatched : effective_settings(config, config.upstreams[entry - 1]);
 }
 
 std::string pattern_of(const Config& config, const proxy::Route& route) {
@@ -44,8 +45,9 @@ void print_nowhere(const std::string& why) {
   line("why", why);
 }
 
-void print_upstream(const UpstreamConfig& upstream) {
+void print_upstream(const Config& config, const UpstreamConfig& upstream) {
   line("upstream", upstream.name);
+  if (!upstream.quota.empty()) line("", quota_in_words(config, upstream) + ": one queue, and one set of limits");
   if (const auto preset = preset_of(upstream); !preset.empty())
     line("", preset + ": `penstock presets " + upstream.preset + "` has what it rests on");
 }
@@ -54,19 +56,19 @@ void print_route(const Config& config, const proxy::Router& router, const UrlTra
   const auto& route = trace.route;
   if (trace.way == UrlTrace::Way::permit) {
     const auto& upstream = config.upstreams[route.entry - 1];
-    print_upstream(upstream);
+    print_upstream(config, upstream);
     return line("why", "/@" + upstream.name + " is a permit of it (permits: true)");
   }
   if (trace.way == UrlTrace::Way::gateway) {
     const auto& upstream = config.upstreams[route.entry - 1];
-    print_upstream(upstream);
+    print_upstream(config, upstream);
     return line("why", "/@" + upstream.name + " is its baseUrl " + to_string(*upstream.base_url));
   }
   if (!route.pattern) {
     line("upstream", trace.dialled.authority());
     return line("why", "no pattern fits: an upstream of its own after the entry \"*\"");
   }
-  print_upstream(config.upstreams[route.entry - 1]);
+  print_upstream(config, config.upstreams[route.entry - 1]);
   line("why", "pattern " + to_string(*route.pattern) + ": " + proxy::why(*route.pattern));
   const auto candidates = router.candidates(trace.asked);
   for (std::size_t i = 1; i < candidates.size(); ++i) {
@@ -243,7 +245,7 @@ void print_travel(const Config& config, const UrlTrace& trace) {
     return line("travels", held ? "nowhere: it is answered when its turn comes, and held until the client leaves"
                                 : "nowhere: it is answered when its turn comes, and holds nothing (hold=no)");
   }
-  const auto& secret = settings_of(config, trace.route.entry).redact;
+  const auto secret = settings_of(config, trace.route.entry).redact;
   if (target.tunnel) {
     print_tunnel(config, trace);
   } else if (trace.way == UrlTrace::Way::opened) {
@@ -286,7 +288,7 @@ int explain(const std::string& config_file, const std::vector<std::string>& want
   if (unknown) return print_nowhere(trace.error().details + ": refused with 404"), 0;
   if (trace->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
   print_route(*config, router, *trace);
-  const auto& all = settings_of(*config, trace->route.entry);
+  const auto all = settings_of(*config, trace->route.entry);
   const bool tunnel = trace->dialled.tunnel;
   const proxy::Routes routes(all);
   const auto terms = tunnel ? proxy::RouteTerms{} : routes.terms_of(method, trace->dialled.path(), {});

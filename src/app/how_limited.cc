@@ -82,6 +82,16 @@ std::string preset_of(const UpstreamConfig& upstream) {
   return "preset " + upstream.preset + (upstream.plan.empty() ? ", limits not verified" : ", plan " + upstream.plan);
 }
 
+std::string quota_in_words(const Config& config, const UpstreamConfig& upstream) {
+  if (upstream.quota.empty()) return {};
+  std::string others;
+  for (const auto& other : config.upstreams) {
+    if (other.quota != upstream.quota || other.name == upstream.name) continue;
+    others += (others.empty() ? ", with " : ", ") + other.name;
+  }
+  return "quota " + upstream.quota + others;
+}
+
 std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy) {
   std::vector<std::string> lines;
   lines.reserve(config.upstreams.size() + 1);

@@ -16,6 +16,8 @@ std::string how_limited(const Config& config, std::size_t entry, const std::stri
 
 /// "preset github, plan token"; empty: its settings came from no preset.
 std::string preset_of(const UpstreamConfig& upstream);
+/// "quota github, with uploads": on which it draws, and what else does. Empty: it draws on none.
+std::string quota_in_words(const Config& config, const UpstreamConfig& upstream);
 
 /// `upstream NAME: ` and at most eight words, for each entry in the order of the file, and for "*" unless unmatched
 /// requests are refused.

@@ -7,6 +7,7 @@
 
 #include "base/sip_hash.h"
 #include "http/fields.h"
+#include "penstock/quotas.h"
 
 namespace penstock::app {
 
@@ -24,7 +25,8 @@ std::uint16_t port_of(std::string_view name) {
 
 LogRouter::LogRouter(const Config& config) : config_(config), router_(config) {
   for (std::size_t entry = 0; entry <= config.upstreams.size(); ++entry) {
-    const auto& rule = settings_of(entry).group;
+    const auto* const quota = entry == 0 ? nullptr : quota_of(config, config.upstreams[entry - 1]);
+    const auto& rule = quota ? quota->settings.group : settings_of(entry).group;
     groupings_.push_back(rule ? std::optional<proxy::Grouping>(std::in_place, *rule, flow::GroupHash{"", ""})
                               : std::nullopt);
   }
@@ -32,6 +34,18 @@ LogRouter::LogRouter(const Config& config) : config_(config), router_(config) {
     by_name_[upstream.name] = static_cast<std::uint32_t>(upstreams_.size());
     upstreams_.push_back({.name = upstream.name, .settings = &upstream.settings});
   }
+  for (const auto& quota : config.quotas) {
+    of_quotas_.push_back(settings_of_queue(config, quota));
+    upstreams_.push_back({.name = quota.name, .settings = &of_quotas_.back()});
+  }
+}
+
+/// All that draw on one quota are played as one, which has the quota's name.
+std::uint32_t LogRouter::played_as(std::size_t entry) const {
+  const auto* const quota = quota_of(config_, config_.upstreams[entry - 1]);
+  const auto place =
+      quota ? config_.upstreams.size() + static_cast<std::size_t>(quota - config_.quotas.data()) : entry - 1;
+  return static_cast<std::uint32_t>(place);
 }
 
 const UpstreamSettings& LogRouter::settings_of(std::size_t entry) const {
@@ -39,10 +53,10 @@ const UpstreamSettings& LogRouter::settings_of(std::size_t entry) const {
 }
 
 bool LogRouter::set_quota(std::string_view name, const Rate& quota) {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) return false;
-  upstreams_[found->second].quota = quota;
-  return true;
+  for (auto& upstream : upstreams_) {
+    if (upstream.name == name) upstream.quota = quota;
+  }
+  return std::ranges::find(upstreams_, name, &replay::Upstream::name) != upstreams_.end();
 }
 
 replay::Place LogRouter::place(const replay::EventLine& line) {
@@ -51,7 +65,7 @@ replay::Place LogRouter::place(const replay::EventLine& line) {
   if (!line.tunnel) target.resource = line.path;
   const auto entry = entry_of(line, target);
   const std::uint64_t group = group_of(entry.value_or(0), line, target), route = route_of(entry.value_or(0), line);
-  if (entry && *entry > 0) return {group, route, *entry - 1};
+  if (entry && *entry > 0) return {group, route, played_as(*entry)};
   return {group, route, unnamed(line, target, !entry)};
 }
 
@@ -80,7 +94,7 @@ std::uint32_t LogRouter::unnamed(const replay::EventLine& line, const http::Targ
   std::string name =
       has_none ? "(no upstream)" : replay::printable(has_own || line.permit ? line.upstream : target.authority());
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
-  if (upstreams_.size() >= config_.upstreams.size() + kMostUnnamed) name = kOthers;
+  if (upstreams_.size() >= config_.upstreams.size() + config_.quotas.size() + kMostUnnamed) name = kOthers;
   const auto [made, is_new] = by_name_.try_emplace(name, static_cast<std::uint32_t>(upstreams_.size()));
   if (is_new) upstreams_.push_back({.name = name, .settings = &config_.unmatched, .is_denied = is_denied});
   return made->second;
@@ -89,8 +103,10 @@ std::uint32_t LogRouter::unnamed(const replay::EventLine& line, const http::Targ
 /// By its name: the log does not have the header that a route may ask for.
 std::uint64_t LogRouter::route_of(std::size_t entry, const replay::EventLine& line) const {
   if (line.route.empty()) return 0;
-  const auto& routes = settings_of(entry).routes;
-  const auto found = std::ranges::find(routes, line.route, &RouteConfig::name);
+  const bool shares = entry > 0 && !config_.upstreams[entry - 1].quota.empty();
+  const auto& routes = shares ? upstreams_[played_as(entry)].settings->routes : settings_of(entry).routes;
+  const auto name = (shares ? prefix_in_quota(config_.upstreams[entry - 1].name) : std::string()).append(line.route);
+  const auto found = std::ranges::find(routes, name, &RouteConfig::name);
   const auto place = static_cast<std::uint64_t>(found - routes.begin()) + 1;
   return found == routes.end() || place > replay::Place::kMostRoutes ? 0 : place;
 }
@@ -100,7 +116,7 @@ std::uint64_t LogRouter::group_of(std::size_t entry, const replay::EventLine& li
   if (!grouping) return 0;
   std::string room;
   std::string_view name = line.group;
-  const auto by = settings_of(entry).group->by;
+  const auto by = grouping->by();
   if (by != GroupRule::By::header) {
     name = grouping->name(target, http::Fields{}, room);
     with_secret_path_ += by == GroupRule::By::path && line.path.contains(kHidden) ? 1 : 0;

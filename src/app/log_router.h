@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,12 +51,14 @@ class LogRouter {
   std::optional<std::size_t> entry_of(const replay::EventLine& line, http::Target& target);
   std::uint32_t unnamed(const replay::EventLine& line, const http::Target& target, bool is_denied);
   std::uint64_t group_of(std::size_t entry, const replay::EventLine& line, const http::Target& target);
+  std::uint32_t played_as(std::size_t entry) const;
   std::uint64_t route_of(std::size_t entry, const replay::EventLine& line) const;
 
   const Config& config_;
   proxy::Router router_;
   std::vector<std::optional<proxy::Grouping>> groupings_;  // by entry; 0: of "*"
-  std::vector<replay::Upstream> upstreams_;                // the named ones first, in the order of the configuration
+  std::deque<UpstreamSettings> of_quotas_;                 // what holds in each queue
+  std::vector<replay::Upstream> upstreams_;                // those of entries, in their order; of quotas; the unnamed
   base::TextMap<std::uint32_t> by_name_;
   std::uint64_t routed_anew_ = 0, without_header_ = 0, with_secret_path_ = 0;
 };

@@ -13,6 +13,7 @@
 
 #include "flow/group_hash.h"
 #include "flow/local_limiter.h"
+#include "penstock/quotas.h"
 
 namespace penstock::app {
 
@@ -148,7 +149,7 @@ bool SharedLimits::fits(const flow::Limiter& limiter, const proxy::LimiterOf& of
 void SharedLimits::share_labels() {
   const bool any = needs_labels(config_, config_.unmatched) ||
                    std::ranges::any_of(config_.upstreams, [this](const UpstreamConfig& upstream) {
-                     return needs_labels(config_, upstream.settings);
+                     return needs_labels(config_, effective_settings(config_, upstream));
                    });
   const auto first = std::ranges::find_if(all_, [](const auto& one) { return one->config.secret.empty(); });
   for (auto one = all_.begin(); one != all_.end(); ++one)

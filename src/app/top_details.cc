@@ -114,6 +114,8 @@ std::vector<std::string> groups_in_lines(const ShownUpstream& one, const std::st
 std::vector<TopLine> details_of(const ShownUpstream& upstream, const std::string& why, std::size_t columns) {
   DetailLines lines(columns);
   lines.add("upstream", upstream.name, Ink::bold);
+  if (!upstream.quota.empty())
+    lines.add("quota", upstream.quota + ": its queue and limits are those of all that draw on it");
   lines.add("now", upstream.state, ink_of(upstream));
   lines.add("waiting",
             bar(upstream.pending, upstream.max_pending, 20) + " " + part_of(upstream.pending, upstream.max_pending));

@@ -124,6 +124,7 @@ ShownMinute shown_minute(const TopJson& json) {
 ShownUpstream shown_upstream(const TopJson& json) {
   const auto& tunnels = below(json, "tunnels");
   ShownUpstream shown{.name = text_below(json, "name"),
+                      .quota = text_below(json, "quota"),
                       .state = text_below(json, "state"),
                       .pending = figure(json, "pending"),
                       .max_pending = figure(json, "maxPending"),

@@ -52,7 +52,7 @@ struct ShownMinute {
 };
 
 struct ShownUpstream {
-  std::string name, state;
+  std::string name, quota, state;  ///< quota: empty: none
   Figure pending, max_pending, in_flight, max_concurrent;
   Figure busy_tunnels, resting_tunnels, max_tunnels;
   Figure dispatched;

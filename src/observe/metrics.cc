@@ -19,6 +19,7 @@
 #include "observe/process_metrics.h"
 #include "observe/redis_metrics.h"
 #include "observe/upstream_metrics.h"
+#include "penstock/quotas.h"
 
 namespace penstock::observe {
 
@@ -65,7 +66,7 @@ struct Metrics::Impl {
 
 Metrics::Impl::Impl(const Config& config) {
   add(0, "*", config.unmatched);
-  for (const UpstreamConfig& one : config.upstreams) add(upstreams.size(), one.name, one.settings);
+  for (const UpstreamConfig& one : config.upstreams) add(upstreams.size(), one.name, effective_settings(config, one));
   set_names_of_redis(config);
   of_process.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
 }
@@ -89,8 +90,8 @@ Metrics::~Metrics() = default;
 void Metrics::change(const Config& config, const Snapshot& snapshot) {
   impl_->set_names_of_redis(config);
   auto& upstreams = impl_->upstreams;
-  std::unordered_map<std::string_view, const UpstreamSettings*> settings;
-  for (const UpstreamConfig& one : config.upstreams) settings[one.name] = &one.settings;
+  std::unordered_map<std::string_view, UpstreamSettings> settings;
+  for (const UpstreamConfig& one : config.upstreams) settings[one.name] = effective_settings(config, one);
   std::unordered_map<std::string_view, std::unique_ptr<UpstreamMetrics>> known;
   for (auto& one : std::exchange(upstreams, {})) {
     if (!one) continue;
@@ -104,12 +105,12 @@ void Metrics::change(const Config& config, const Snapshot& snapshot) {
     const auto its_settings = settings.find(one.name);  // none: the name is gone, but still serves open requests
     const auto before = known.find(one.name);
     if (before == known.end()) {
-      if (its_settings != settings.end()) impl_->add(one.entry, one.name, *its_settings->second);
+      if (its_settings != settings.end()) impl_->add(one.entry, one.name, its_settings->second);
       continue;
     }
     upstreams.resize(std::max(upstreams.size(), one.entry + 1));
     upstreams[one.entry] = std::move(before->second);
-    if (its_settings != settings.end()) upstreams[one.entry]->change(*its_settings->second);
+    if (its_settings != settings.end()) upstreams[one.entry]->change(its_settings->second);
   }
 }
 

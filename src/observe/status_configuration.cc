@@ -12,6 +12,7 @@
 #include "http/redaction.h"
 #include "observe/notices.h"
 #include "observe/status_json.h"
+#include "penstock/quotas.h"
 
 namespace penstock::observe {
 namespace {
@@ -56,13 +57,18 @@ Json timeouts_json(const TimeoutConfig& timeouts) {
               {"tunnelRest", text_of(tunnel_rest)}};
 }
 
-Json settings_json(const UpstreamSettings& settings) {
+Json queue_json(const UpstreamSettings& settings) {
   return {{"maxConcurrent", settings.max_concurrent},
           {"maxTunnels", tunnels_of(settings)},
           {"maxWeight", settings.max_weight},
-          {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
-          {"timeouts", timeouts_json(settings.timeouts)},
-          {"https", text_of(settings.https)}};
+          {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}}};
+}
+
+Json settings_json(const UpstreamSettings& settings) {
+  Json json = queue_json(settings);
+  json["timeouts"] = timeouts_json(settings.timeouts);
+  json["https"] = text_of(settings.https);
+  return json;
 }
 
 /// With the time-outs of the connection, which belong to the defaults.
@@ -135,6 +141,7 @@ Json breaker_json(const BreakerConfig& breaker) {
   return {{"failures", breaker.failures}, {"maxPause", text_of(breaker.max_pause)}};
 }
 
+/// What a quota may decide.
 Json limits_json(const UpstreamSettings& settings) {
   Json limits = Json::array();
   for (const LimitConfig& limit : settings.limits) limits.push_back(limit_json(limit));
@@ -143,11 +150,15 @@ Json limits_json(const UpstreamSettings& settings) {
             {"pauseOn", settings.pause_on},
             {"pauseScope", settings.pause_scope == PauseScope::credentials ? "credentials" : "upstream"},
             {"maxPause", text_of(settings.max_pause)},
-            {"learn", settings.learn == Learn::on},
-            {"retry", retry_json(settings.retry)},
-            {"breaker", breaker_json(settings.breaker)},
-            {"redact", settings.redact}};
+            {"learn", settings.learn == Learn::on}};
   if (settings.group) json["group"] = to_string(*settings.group);
+  if (!settings.redis.empty()) json["redis"] = settings.redis;
+  return json;
+}
+
+Json hosts_json(const UpstreamSettings& settings) {
+  Json json{
+      {"retry", retry_json(settings.retry)}, {"breaker", breaker_json(settings.breaker)}, {"redact", settings.redact}};
   if (!settings.routes.empty()) json["routes"] = Json::array();
   for (const RouteConfig& route : settings.routes) json["routes"].push_back(route_json(route, settings.redact));
   return json;
@@ -188,11 +199,18 @@ Json tls_json(const TlsConfig& tls) {
 Json entry_json(const std::string& name, const std::vector<Match>& match, const UpstreamSettings& settings) {
   Json entry{{"name", name}, {"match", Json::array()}};
   for (const Match& one : match) entry["match"].push_back(text_of(one));
-  if (!settings.redis.empty()) entry["redis"] = settings.redis;
   if (settings.tls != TlsConfig{}) entry["tls"] = tls_json(settings.tls);
   entry.update(settings_json(settings));
   entry.update(limits_json(settings));
+  entry.update(hosts_json(settings));
   return entry;
+}
+
+Json quota_json(const QuotaConfig& quota) {
+  Json json{{"name", quota.name}};
+  json.update(queue_json(quota.settings));
+  json.update(limits_json(quota.settings));
+  return json;
 }
 
 }  // namespace
@@ -200,11 +218,14 @@ Json entry_json(const std::string& name, const std::vector<Match>& match, const 
 Json configuration_json(const Config& config) {
   Json entries = Json::array();
   for (const UpstreamConfig& one : config.upstreams) {
-    entries.push_back(entry_json(one.name, one.match, one.settings));
+    entries.push_back(entry_json(one.name, one.match, effective_settings(config, one)));
+    if (!one.quota.empty()) entries.back()["quota"] = one.quota;
     if (one.base_url) entries.back()["baseUrl"] = to_string(*one.base_url);
     if (one.permits) entries.back()["permits"] = true;
   }
   entries.push_back(entry_json("*", {}, config.unmatched));
+  Json quotas = Json::array();
+  for (const QuotaConfig& one : config.quotas) quotas.push_back(quota_json(one));
   return {
       {"proxy",
        {{"listen", to_string(config.proxy.listen)},
@@ -225,6 +246,7 @@ Json configuration_json(const Config& config) {
       {"redis", all_redis_json(config.redis)},
       {"defaults", defaults_json(config)},
       {"unmatched", config.pass_unmatched ? "pass" : "deny"},
+      {"quotas", std::move(quotas)},
       {"upstreams", std::move(entries)}};
 }
 

@@ -56,6 +56,9 @@ TEST(ConfigHash, changes_with_each_setting) {
   with([](Config& config) { config.pass_unmatched = false; });
   with([](Config& config) { config.unmatched.max_concurrent = 3; });
   with([](Config& config) { config.upstreams[0].name = "other"; });
+  with([](Config& config) { config.upstreams[0].quota = "account"; });
+  with([](Config& config) { config.quotas.push_back({.name = "account"}); });
+  with([](Config& config) { config.quotas.push_back({"account", {.max_concurrent = 3}}); });
   with([](Config& config) { config.upstreams[0].match[0].suffix = true; });
   with([](Config& config) { config.upstreams[0].settings.redact = {"/bot{}/"}; });
   with([](Config& config) { config.upstreams[0].settings.retry.attempts = 2; });

@@ -348,6 +348,35 @@ TEST(Explain, names_the_route_its_weight_and_the_limits_that_count) {
   EXPECT_THAT(code, HasSubstr("total 7s\n")) << "of the first that has time-outs";
 }
 
+TEST(Explain, says_what_holds_for_an_upstream_that_draws_on_a_quota) {
+  const char* const yaml = R"(
+version: 1
+quotas:
+  account: { maxConcurrent: 7, rate: 15/s, group: header:X-Org, queue: { maxWait: 9s } }
+upstreams:
+  api:
+    match: api.example
+    https: originate
+    quota: account
+    routes: [ { match: { path: /search }, rate: 30/m } ]
+  uploads: { match: uploads.example, https: originate, quota: account, timeouts: { total: 7m } }
+  files: { match: files.example, https: originate, quota: account }
+)";
+  const auto uploads = explained_by(yaml, "http://uploads.example/x");
+  EXPECT_THAT(uploads, HasSubstr("  upstream    uploads\n"
+                                 "              quota account, with api, files: one queue, and one set of limits\n"));
+  EXPECT_THAT(uploads, HasSubstr("maxConcurrent 7\n"));
+  EXPECT_THAT(uploads, HasSubstr("rate (pacer): 15/s"));
+  EXPECT_THAT(uploads, HasSubstr("the value of X-Org (header:X-Org)"));
+  EXPECT_THAT(uploads, HasSubstr("maxWait 9s\n"));
+  EXPECT_THAT(uploads, HasSubstr("total 7m\n"));
+  EXPECT_THAT(uploads, Not(HasSubstr("/search:rate")));
+  const auto search = explained_by(yaml, "http://api.example/search");
+  EXPECT_THAT(search, HasSubstr("  route       /search\n"));
+  EXPECT_THAT(search, HasSubstr("rate (pacer): 15/s"));
+  EXPECT_THAT(search, HasSubstr("/search:rate (pacer): 30/m"));
+}
+
 TEST(Explain, takes_a_request_for_a_get_unless_told) {
   const auto text = explained_by(kRoutes, "http://api.example/search");
   EXPECT_THAT(text, HasSubstr("  route       /search\n"));

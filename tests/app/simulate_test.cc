@@ -155,6 +155,38 @@ upstreams:
   EXPECT_EQ(api.at("limits").at(0).at("name"), "search:pacer");
 }
 
+TEST(Simulate, plays_all_that_draw_on_one_quota_as_one_queue) {
+  const TemporaryFile config(R"(
+version: 1
+quotas: { account: { limits: [ { pacer: { qps: 1 } } ] } }
+upstreams:
+  api: { match: api.example.com, https: originate, quota: account, routes: [ { match: { path: /search }, name: search,
+         limits: [ { pacer: { qps: 0.1 } } ] } ] }
+  uploads: { match: uploads.example.com, https: originate, quota: account }
+  plain: { match: plain.example.com, https: originate }
+)");
+  std::string lines;
+  for (const char* id : {"a", "b"}) {
+    lines += line("dispatch", std::string("api-") + id, "api", "api.example.com", "/x", "");
+    lines += line("dispatch", std::string("uploads-") + id, "uploads", "uploads.example.com", "/x", "");
+    lines += line("dispatch", std::string("plain-") + id, "plain", "plain.example.com", "/x", "");
+    lines += line("dispatch", std::string("unnamed-") + id, "other.example.com:443", "other.example.com", "/x", "");
+    lines += line("dispatch", std::string("search-") + id, "api", "api.example.com", "/search", R"(,"route":"search")");
+  }
+  const TemporaryFile log(lines);
+  const auto told = simulated({"--config", config.path(), "--quota", "account=2/s", log.path()});
+  ASSERT_EQ(told.at("upstreams").size(), 3U);
+  const auto& account = told.at("upstreams").at(0);
+  EXPECT_EQ(account.at("name"), "account");
+  EXPECT_EQ(account.at("new").at("sent"), 6);
+  EXPECT_EQ(account.at("new").at("limits").at(0).at("name"), "pacer");
+  EXPECT_EQ(account.at("new").at("limits").at(1).at("name"), "api/search:pacer");
+  const double longest = account.at("new").at("waitMs").at("max");
+  EXPECT_GE(longest, 10'000) << "the second search, ten seconds after the first";
+  EXPECT_LE(longest, 15'000) << "which waited for five others at most";
+  EXPECT_EQ(told.at("upstreams").at(1).at("new").at("waitMs").at("max"), 0.0);
+}
+
 TEST(Simulate, finds_permits_by_their_name_alone) {
   const TemporaryFile config("version: 1\nupstreams: { db: { permits: true, maxConcurrent: 1 } }\n"),
       log(line("dispatch", "a", "db", "", "/@db", R"(,"permit":true)") +

@@ -116,6 +116,16 @@ TEST(TopScreen, knows_no_429s_where_requests_are_not_seen) {
   EXPECT_THAT(row("true"), Not(HasSubstr("7")));
 }
 
+TEST(TopScreen, names_the_quota_that_an_upstream_draws_on) {
+  const auto details = [](const std::string& upstream) {
+    return text_of(top_screen(news_of(R"({"upstreams":[{"name":"a")" + upstream + "}]}"),
+                              {.page = TopView::Page::details, .selected = "a"}, {80, 24}));
+  };
+  EXPECT_THAT(details(R"(,"quota":"github")"),
+              HasSubstr("quota         github: its queue and limits are those of all that draw on it\n"));
+  EXPECT_THAT(details(""), Not(HasSubstr("quota")));
+}
+
 TEST(TopScreen, says_why_groups_are_not_shown) {
   const auto news = news_of(R"({"detailsWhy":"only to this machine","upstreams":[{"name":"a"}]})");
   EXPECT_THAT(text_of(top_screen(news, {.page = TopView::Page::details, .selected = "a"}, {80, 24})),

@@ -325,6 +325,30 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   EXPECT_EQ(configuration["upstreams"][2]["https"], "tunnel");
 }
 
+TEST(StatusJson, shows_quotas_and_what_holds_for_those_that_draw_on_them) {
+  Config config;
+  config.quotas.push_back({"account", {.max_concurrent = 7, .limits = {{PacerConfig{12.5, 3}}}, .redis = "eu"}});
+  config.upstreams.push_back({.name = "api", .quota = "account"});
+  const auto configuration = nlohmann::json::parse(status_json({}, config, {}))["configuration"];
+  const auto& account = configuration["quotas"][0];
+  EXPECT_EQ(account["name"], "account");
+  EXPECT_EQ(account["maxConcurrent"], 7);
+  EXPECT_EQ(account["limits"][0]["pacer"]["qps"], 12.5);
+  EXPECT_EQ(account["redis"], "eu");
+  EXPECT_FALSE(account.contains("timeouts")) << "which are of hosts";
+  const auto& api = configuration["upstreams"][0];
+  EXPECT_EQ(api["quota"], "account");
+  EXPECT_EQ(api["maxConcurrent"], 7);
+  EXPECT_EQ(api["limits"], account["limits"]);
+  EXPECT_FALSE(configuration["upstreams"][1].contains("quota"));
+  Snapshot now;
+  now.upstreams.push_back({.name = "api", .quota = "account"});
+  now.upstreams.push_back({.name = "other"});
+  const auto status = nlohmann::json::parse(status_json(now, config, {}));
+  EXPECT_EQ(status["upstreams"][0]["quota"], "account");
+  EXPECT_FALSE(status["upstreams"][1].contains("quota"));
+}
+
 TEST(StatusJson, shows_groups_limits_and_pauses) {
   Config config;
   config.upstreams.push_back({.name = "github", .match = {}, .settings = {}});
