@@ -280,14 +280,14 @@ struct UpstreamConfig {
   /// neither `match` nor `base_url`, groups are by header, and what is about hosts and their answers has no meaning.
   bool permits = false;
   std::string preset, plan;  ///< those that a file's settings came from; told to people, and nothing else
-  /// QuotaConfig::name of that which it draws on; empty: none. What a quota says is then not its own to say, and of
-  /// `settings.limits` it has only those of its routes: see effective_settings() in quotas.h.
+  /// The name of the QuotaConfig on which it draws; empty: none. That decides for the upstream what
+  /// effective_settings() in quotas.h takes from it, and `settings.limits` may have limits of routes alone.
   std::string quota;
   bool operator==(const UpstreamConfig&) const = default;
 };
 
-/// The queue and the limits of several upstreams, as of one account whose hosts differ. It has no routes; what
-/// `settings` say of hosts, connections and answers without limits has no meaning.
+/// The queue and the limits of several upstreams, as of one account whose hosts differ. It has no routes, and what
+/// `settings` say of hosts and connections is ignored.
 struct QuotaConfig {
   std::string name;  ///< [A-Za-z0-9_.-]+; that of an upstream only if that draws on it
   UpstreamSettings settings;

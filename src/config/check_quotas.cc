@@ -50,7 +50,7 @@ void check_unknown(Issues& issues, const Config& config, const std::string& path
           (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; there are: " + all));
 }
 
-/// A file has said so where each of these stands.
+/// Of a Config that was made in code: of a file the reader has complained already, where each key stands.
 void check_own(Issues& issues, const std::string& path, const UpstreamConfig& upstream) {
   const auto& limits = upstream.settings.limits;
   const auto instead = ", and stands beside quota: " + upstream.quota + ", which decides it for all its upstreams";

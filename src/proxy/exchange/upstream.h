@@ -57,7 +57,7 @@ class Upstream {
   flow::Time last_used() const { return queue_->last_used(); }
   UpstreamSnapshot snapshot(bool with_groups = true) const;
 
-  /// What its queue calls a limit or a route, as this upstream's own file has it.
+  /// The name that a limit or a route has in the configuration; `in_queue`: the one that it has in the queue.
   std::string_view own_name(std::string_view in_queue) const {
     return in_queue.starts_with(prefix_) ? in_queue.substr(prefix_.size()) : in_queue;
   }
