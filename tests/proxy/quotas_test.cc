@@ -225,6 +225,7 @@ TEST_F(QuotasTest, show_their_own_requests_and_what_they_have_in_common) {
   EXPECT_EQ(uploads.in_flight, 1u);
   EXPECT_EQ(api.pending, 0u);
   EXPECT_EQ(uploads.pending, 2u);
+  EXPECT_EQ(api.pending_in_quota, 2u);
   EXPECT_EQ(api.head, std::nullopt) << "nothing of its own waits";
   EXPECT_EQ(uploads.head.value().limited_by, "maxConcurrent");
   EXPECT_EQ(uploads.max_concurrent, 2);
@@ -311,6 +312,8 @@ TEST_F(QuotasTest, keep_what_waits_in_its_place_when_one_leaves) {
   ASSERT_TRUE(finish(after)) << "it has no limits any more";
   EXPECT_TRUE(is_pending(of_leaving) && is_pending(of_staying));
   EXPECT_EQ(upstream("uploads").quota, "");
+  EXPECT_EQ(upstream("uploads").pending, 1u) << "though it waits in the queue of the quota";
+  EXPECT_EQ(upstream("api").pending, 1u);
   count(2);
   change();
   ASSERT_TRUE(finish(of_leaving)) << "it came first";

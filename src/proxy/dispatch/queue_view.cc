@@ -85,21 +85,22 @@ UpstreamDetails details_of(const Upstream& upstream, const ExchangeTable& exchan
 
 void count_own(const std::vector<const Upstream*>& all, const ExchangeTable& exchanges, flow::Time now,
                std::vector<UpstreamSnapshot>& shown) {
-  std::unordered_map<const Upstream*, UpstreamSnapshot*> of_quotas;
+  std::unordered_map<const Upstream*, UpstreamSnapshot*> counted;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i]->queue().is_of_quota) of_quotas[all[i]] = &shown[i];
+    const std::size_t in_queue = shown[i].pending + shown[i].in_flight + shown[i].resting_tunnels;
+    if (all[i]->queue().is_of_quota || all[i]->exchanges > in_queue) counted[all[i]] = &shown[i];
   }
-  if (of_quotas.empty()) return;
-  for (const auto& [upstream, into] : of_quotas) {
+  if (counted.empty()) return;
+  for (const auto& [upstream, into] : counted) {
     into->pending = into->in_flight = into->busy_tunnels = into->resting_tunnels = 0;
     into->oldest_wait = Duration{0};
   }
   for (const auto number : exchanges.ids()) {
     const Exchange& exchange = *exchanges.find(number);
-    if (const auto found = of_quotas.find(exchange.upstream); found != of_quotas.end())
+    if (const auto found = counted.find(exchange.upstream); found != counted.end())
       count_one(exchange, now, *found->second);
   }
-  for (const auto& [upstream, into] : of_quotas) {
+  for (const auto& [upstream, into] : counted) {
     if (into->pending == 0) into->head.reset();
   }
 }

@@ -16,8 +16,9 @@ namespace penstock::proxy {
 UpstreamDetails details_of(const Upstream& upstream, const ExchangeTable& exchanges, EventReporter& reporter,
                            flow::Time now);
 
-/// The queue of a quota knows how many wait and fly of all its upstreams. For those of `all` that draw on one, their
-/// own requests are counted, which takes a walk along all exchanges. `shown`: what they have shown of themselves.
+/// The queue of a quota knows how many wait and fly of all its upstreams. Of those of `all` that draw on one, or have
+/// requests in a queue on which they drew before, their own are counted, which takes a walk along all exchanges.
+/// `shown`: what they have shown of themselves.
 void count_own(const std::vector<const Upstream*>& all, const ExchangeTable& exchanges, flow::Time now,
                std::vector<UpstreamSnapshot>& shown);
 
