@@ -119,8 +119,10 @@ struct LastMinute {
 struct UpstreamSnapshot {
   std::string name;       ///< the entry's name, `host:port` for one made from "*", or `*:others`
   std::size_t entry = 0;  ///< as in Event
-  std::string
-      quota;  ///< on which it draws; empty: none. Then limits, pauses and `head` are those of all upstreams on it
+  /// On which it draws; empty: none. Otherwise settings of the queue, limits, pauses, `head`, `groups` and `degraded`
+  /// are those of all upstreams that do; `pending`, `in_flight`, tunnels and `oldest_wait` are its own.
+  std::string quota;
+  std::size_t pending_in_quota = 0;  ///< of all upstreams that draw on it
   std::size_t pending = 0;
   std::size_t in_flight = 0;
   int max_concurrent = 0;

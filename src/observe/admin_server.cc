@@ -7,6 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/percent.h"
 #include "http/browser_guard.h"
@@ -236,9 +237,14 @@ Answer AdminServer::Impl::resumed(std::uint64_t connection, const http::RequestH
 }
 
 std::string AdminServer::Impl::no_such(const std::string& upstream) const {
-  std::string names;
+  std::vector<std::string> all;
   for (const auto& one : snapshot(kWithoutGroups).upstreams) {
-    if (one.entry != 0) names += (names.empty() ? "" : ", ") + one.name;
+    if (one.entry != 0) all.push_back(one.name);
+    if (!one.quota.empty()) all.push_back(one.quota);
+  }
+  std::string names;
+  for (auto one = all.begin(); one != all.end(); ++one) {
+    if (std::find(all.begin(), one, *one) == one) names += (names.empty() ? "" : ", ") + *one;
   }
   const std::string there = names.empty() ? "no upstream has a name" : "there are " + names;
   return "no upstream '" + upstream + "': " + there + ", and host:port of those that no entry names\n";

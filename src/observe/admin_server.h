@@ -37,7 +37,7 @@ class AdminServer {
                                                                    int handed_over = -1);
   ~AdminServer();  ///< closes its connections; waits for a text under way
 
-  /// Ends the pauses of the upstream of that name. False: there are none; nullopt: there is no such upstream.
+  /// Ends the pauses of the upstream or quota of that name. False: there are none; nullopt: there is no such upstream.
   using EndPauses = std::function<std::optional<bool>(std::string_view upstream)>;
   /// What POST of /resume does. Call before the loop runs.
   void on_resume(EndPauses end_pauses);

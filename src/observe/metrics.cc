@@ -166,7 +166,7 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     sum.pending += one.pending;
     sum.in_flight += one.in_flight;
     sum.resting_tunnels += one.resting_tunnels;
-    sum.fullest = std::max(sum.fullest, one.pending);
+    sum.fullest = std::max({sum.fullest, one.pending, one.pending_in_quota});
     sum.pauses += one.pauses;
     sum.unreachable += one.unreachable ? 1 : 0;
     if (one.entry != 0) sum.handshakes = one.handshakes;

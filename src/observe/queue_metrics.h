@@ -17,7 +17,7 @@ struct Occupancy {
   std::size_t pending = 0;
   std::size_t in_flight = 0;
   std::size_t resting_tunnels = 0;
-  std::size_t fullest = 0;  ///< the longest of their queues
+  std::size_t fullest = 0;  ///< the longest of their queues, with what waits there for other upstreams
   std::size_t pauses = 0;
   std::size_t unreachable = 0;  ///< how many of them cannot be reached
   HandshakeTotals handshakes;

@@ -162,12 +162,13 @@ std::string rounded(Duration duration) {
 }
 
 std::string state_in_words(const UpstreamSnapshot& upstream) {
-  const bool full = upstream.max_pending > 0 && upstream.pending >= upstream.max_pending;
+  const std::size_t pending = std::max(upstream.pending, upstream.pending_in_quota);
+  const bool full = upstream.max_pending > 0 && pending >= upstream.max_pending;
   std::string what = what_happens(upstream);
   const bool waits_for_it = upstream.head && upstream.head->limited_by == "redis";
   if (upstream.degraded && !waits_for_it) what += std::string(what.empty() ? "" : "; ") + "without Redis, by whenDown";
   if (!full) return what;
-  return what.empty() ? "FULL: " + std::to_string(upstream.pending) + " wait" : "FULL: " + what;
+  return what.empty() ? "FULL: " + std::to_string(pending) + " wait" : "FULL: " + what;
 }
 
 std::string redis_in_words(const RedisSnapshot& redis) {

@@ -130,7 +130,10 @@ Json upstream_json(const UpstreamSnapshot& upstream, std::int64_t taken_at, cons
             {"lastMinute", last_minute_json(upstream.last_minute)},
             {"totals", totals_json(upstream.totals)},
             {"handshakes", handshakes_json(upstream.handshakes)}};
-  if (!upstream.quota.empty()) json["quota"] = upstream.quota;
+  if (!upstream.quota.empty()) {
+    json["quota"] = upstream.quota;
+    json["pendingInQuota"] = upstream.pending_in_quota;
+  }
   if (details.shown) json["groups"] = groups_json(upstream.groups);
   if (upstream.totals.tunnels_past_limits > 0) json["tunnelsPastLimits"] = upstream.totals.tunnels_past_limits;
   return json;

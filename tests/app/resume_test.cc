@@ -37,8 +37,9 @@ class ResumeCommand : public testing::Test {
   }
 
   test::Origin origin_{busy_once()};
-  TemporaryFile file_{
-      kAnywhere + "upstreams:\n  mine: { match: 127.0.0.1, queue: { maxWait: 2m } }\n  other: { match: a.example }\n"};
+  TemporaryFile file_{kAnywhere +
+                      "quotas: { account: {} }\nupstreams:\n  mine: { match: 127.0.0.1, queue: { maxWait: 2m } }\n"
+                      "  other: { match: a.example, quota: account }\n  more: { match: b.example, quota: account }\n"};
   Program running_{{"run", file_.path()}};
 };
 
@@ -59,12 +60,18 @@ TEST_F(ResumeCommand, says_so_where_nothing_is_paused) {
   EXPECT_EQ(ended.out + ended.err, "other: no pause that this process knows of\n");
 }
 
+TEST_F(ResumeCommand, takes_the_name_of_a_quota) {
+  const auto ended = resume("account");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out + ended.err, "account: no pause that this process knows of\n");
+}
+
 TEST_F(ResumeCommand, names_the_upstreams_where_there_is_no_such_one) {
   const auto ended = resume("mi ne&");
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err,
-              HasSubstr("no upstream 'mi ne&': there are mine, other, and host:port of those that no entry"));
+              HasSubstr("no upstream 'mi ne&': there are mine, other, account, more, and host:port of those that no"));
 }
 
 TEST(Resume, of_what_is_no_penstock_says_what_came) {

@@ -342,11 +342,14 @@ TEST(StatusJson, shows_quotas_and_what_holds_for_those_that_draw_on_them) {
   EXPECT_EQ(api["limits"], account["limits"]);
   EXPECT_FALSE(configuration["upstreams"][1].contains("quota"));
   Snapshot now;
-  now.upstreams.push_back({.name = "api", .quota = "account"});
+  now.upstreams.push_back({.name = "api", .quota = "account", .pending_in_quota = 3, .pending = 1});
   now.upstreams.push_back({.name = "other"});
   const auto status = nlohmann::json::parse(status_json(now, config, {}));
   EXPECT_EQ(status["upstreams"][0]["quota"], "account");
+  EXPECT_EQ(status["upstreams"][0]["pendingInQuota"], 3);
+  EXPECT_EQ(status["upstreams"][0]["pending"], 1);
   EXPECT_FALSE(status["upstreams"][1].contains("quota"));
+  EXPECT_FALSE(status["upstreams"][1].contains("pendingInQuota"));
 }
 
 TEST(StatusJson, shows_groups_limits_and_pauses) {

@@ -177,6 +177,14 @@ TEST(Metrics, departures_are_units_that_left_whether_they_have_landed_or_not) {
   EXPECT_EQ(value_of(metrics.text(), R"(penstock_departures_total{upstream="github"})"), 6);
 }
 
+TEST(Metrics, a_queue_is_as_full_as_all_upstreams_of_its_quota_make_it) {
+  Metrics metrics{two_upstreams()};
+  metrics.set({.upstreams = {{.name = "github", .entry = 1, .quota = "q", .pending_in_quota = 40, .pending = 10}}}, 0,
+              0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_fullest_queue_ratio{upstream="github"})"), 0.8);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_pending_requests{upstream="github"})"), 10);
+}
+
 TEST(Metrics, whatever_reached_no_upstream_counts_under_the_star) {
   Metrics metrics{two_upstreams()};
   Event malformed = event(EventKind::refused, Outcome::refused, 2);

@@ -186,6 +186,9 @@ TEST(StateWords, say_first_of_a_full_queue_that_it_is_full) {
   paused.pause = PauseSnapshot{.status = 429, .left = 700ms};
   EXPECT_EQ(state_in_words(paused), "FULL: PAUSED by the API (429) for 0.7 s; then one probe");
   EXPECT_EQ(state_in_words({.max_pending = 0}), "") << "a queue that has no places is not full";
+  EXPECT_EQ(state_in_words({.quota = "account", .pending_in_quota = 50, .max_pending = 50}), "FULL: 50 wait")
+      << "of another upstream";
+  EXPECT_EQ(state_in_words({.quota = "account", .pending_in_quota = 49, .max_pending = 50}), "");
 }
 
 TEST(StateWords, name_no_group) {

@@ -66,6 +66,7 @@ UpstreamSnapshot Upstream::snapshot(bool with_groups) const {
   queue_->show(shown, with_groups);
   if (queue_->is_of_quota) {
     shown.quota = queue_->name;
+    shown.pending_in_quota = shown.pending;
     show_own(shown.limits);
     for (GroupSnapshot& group : shown.groups) show_own(group.limits);
     if (shown.head) shown.head->limited_by = own_name(shown.head->limited_by);
