@@ -30,7 +30,8 @@ std::optional<std::string> too_few_files(const Config& config, std::size_t allow
     return static_cast<std::size_t>(std::max(settings.max_concurrent, tunnels_of(settings)));
   };
   std::size_t upstreams = most(config.unmatched);
-  for (const auto& upstream : config.upstreams) upstreams += most(upstream.settings);
+  for (const auto& quota : config.quotas) upstreams += most(quota.settings);
+  for (const auto& upstream : config.upstreams) upstreams += upstream.quota.empty() ? most(upstream.settings) : 0;
   upstreams = std::min(upstreams, config.caps.connections);  // each serves a connected client
   const std::size_t wanted = config.caps.connections + upstreams + kOfOurOwn;
   if (allowed == 0 || wanted <= allowed) return std::nullopt;

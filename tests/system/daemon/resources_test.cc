@@ -146,6 +146,13 @@ TEST(Descriptors, that_cannot_be_enough_for_the_caps_are_warned_of_at_start) {
   const Daemon enough(with_files(256, "caps: { connections: 96 }\n"));
   EXPECT_EQ(enough.admin("/readyz").status, 200);
   EXPECT_EQ(enough.diagnostics().find("files may be open"), std::string::npos) << enough.diagnostics();
+  const Daemon of_quota(
+      with_files(256,
+                 "caps: { connections: 120 }\nquotas: { account: { maxConcurrent: 4, maxTunnels: 4 } }\nupstreams:\n"
+                 "  a: { match: a.example, quota: account }\n  b: { match: b.example, quota: account }\n"
+                 "  \"*\": { maxConcurrent: 2, maxTunnels: 2 }\n"));
+  EXPECT_EQ(of_quota.admin("/readyz").status, 200);
+  EXPECT_EQ(of_quota.diagnostics().find("files may be open"), std::string::npos) << of_quota.diagnostics();
 }
 
 std::size_t addresses_taken(const Daemon& daemon) {
