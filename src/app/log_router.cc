@@ -35,8 +35,12 @@ LogRouter::LogRouter(const Config& config) : config_(config), router_(config) {
     upstreams_.push_back({.name = upstream.name, .settings = &upstream.settings});
   }
   for (const auto& quota : config.quotas) {
-    of_quotas_.push_back(settings_of_queue(config, quota));
-    upstreams_.push_back({.name = quota.name, .settings = &of_quotas_.back()});
+    auto& settings = of_quotas_.emplace_back(settings_of_queue(config, quota));
+    // A Place has room for as many routes as may have limits, and others change nothing.
+    std::erase_if(settings.routes, [&](const RouteConfig& route) {
+      return std::ranges::find(settings.limits, route.name, &LimitConfig::route) == settings.limits.end();
+    });
+    upstreams_.push_back({.name = quota.name, .settings = &settings});
   }
 }
 

@@ -187,6 +187,23 @@ upstreams:
   EXPECT_EQ(told.at("upstreams").at(1).at("new").at("waitMs").at("max"), 0.0);
 }
 
+TEST(Simulate, finds_the_limits_of_a_route_behind_hundreds_of_routes_without_limits) {
+  std::string yaml = "version: 1\nquotas: { account: {} }\nupstreams:\n";
+  for (int host = 0; host < 5; ++host) {
+    yaml +=
+        "  h" + std::to_string(host) + ": { match: h" + std::to_string(host) + ".example, quota: account, routes: [";
+    for (int route = 0; route < 60; ++route) yaml += " { match: { path: /" + std::to_string(route) + " }, weight: 2 },";
+    yaml += " ] }\n";
+  }
+  yaml +=
+      "  z: { match: z.example, quota: account, routes: [ { match: { path: /s }, limits: [ { pacer: { qps: 1 } } ] } ] "
+      "}";
+  const TemporaryFile config(yaml), log(line("dispatch", "a", "z", "z.example", "/s", R"(,"route":"/s")") +
+                                        line("dispatch", "b", "z", "z.example", "/s", R"(,"route":"/s")"));
+  const auto told = simulated({"--config", config.path(), log.path()});
+  EXPECT_NEAR(told.at("upstreams").at(0).at("new").at("waitMs").at("max"), 1000, 0.01);
+}
+
 TEST(Simulate, finds_permits_by_their_name_alone) {
   const TemporaryFile config("version: 1\nupstreams: { db: { permits: true, maxConcurrent: 1 } }\n"),
       log(line("dispatch", "a", "db", "", "/@db", R"(,"permit":true)") +
