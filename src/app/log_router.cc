@@ -57,10 +57,14 @@ const UpstreamSettings& LogRouter::settings_of(std::size_t entry) const {
 }
 
 bool LogRouter::set_quota(std::string_view name, const Rate& quota) {
-  for (auto& upstream : upstreams_) {
-    if (upstream.name == name) upstream.quota = quota;
+  bool found = false;
+  for (std::size_t i = 0; i < upstreams_.size(); ++i) {
+    const bool is_played = i >= config_.upstreams.size() || config_.upstreams[i].quota.empty();
+    if (!is_played || upstreams_[i].name != name) continue;
+    upstreams_[i].quota = quota;
+    found = true;
   }
-  return std::ranges::find(upstreams_, name, &replay::Upstream::name) != upstreams_.end();
+  return found;
 }
 
 replay::Place LogRouter::place(const replay::EventLine& line) {

@@ -36,7 +36,7 @@ class LogRouter {
 
   /// By Place::upstream.
   const std::vector<replay::Upstream>& upstreams() const { return upstreams_; }
-  /// False: there is no such upstream.
+  /// False: there is no such upstream, or it draws on a quota, whose name is to be given.
   bool set_quota(std::string_view name, const Rate& quota);
 
   /// How many requests an entry got whose name is another than the log's.

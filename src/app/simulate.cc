@@ -47,7 +47,10 @@ bool take_quota(LogRouter& router, const std::string& text) {
   const auto rate = equals == std::string::npos ? std::nullopt : config::parse_rate(text.substr(equals + 1));
   if (!rate) return complain("--quota " + text + ": no NAME=RATE, as in github=5000/h"), false;
   if (router.set_quota(text.substr(0, equals), *rate)) return true;
-  return complain("--quota " + text + ": neither the new settings nor the log has such an upstream"), false;
+  return complain("--quota " + text +
+                  ": neither the new settings nor the log has such an upstream; one that draws on a quota is played "
+                  "under the quota's name"),
+         false;
 }
 
 void tell_of_routes(const LogRouter& router, const Config& config, std::vector<std::string>& unknown) {

@@ -185,6 +185,9 @@ upstreams:
   EXPECT_GE(longest, 10'000) << "the second search, ten seconds after the first";
   EXPECT_LE(longest, 15'000) << "which waited for five others at most";
   EXPECT_EQ(told.at("upstreams").at(1).at("new").at("waitMs").at("max"), 0.0);
+  const auto of_one = penstock({"simulate", "--config", config.path(), "--quota", "api=2/s", log.path()});
+  EXPECT_EQ(of_one.code, 1);
+  EXPECT_THAT(of_one.err, HasSubstr("one that draws on a quota is played under the quota's name"));
 }
 
 TEST(Simulate, finds_the_limits_of_a_route_behind_hundreds_of_routes_without_limits) {
