@@ -301,7 +301,8 @@ class LimiterFixture final : public flow::LimiterEvents {
   flow::Scheduler heart_;
   flow::Commands commands_;
   loop::Timer timer_;
-  // Deques, as a vector that grows moves all that it holds: 15 ms under a sanitizer, which would count as the limiter's.
+  // Deques, as a vector that grows moves all that it holds: 15 ms under a sanitizer, which would count as the
+  // limiter's.
   std::deque<flow::Ticket> tickets_;
   std::deque<flow::LaneName> lanes_;
   std::deque<TookOff> took_off_;
