@@ -2,6 +2,8 @@
 // Bookers of several processes that share limits through a real Redis.
 #include <gmock/gmock.h>
 
+#include <ranges>
+
 #include "flow/group_hash.h"
 #include "redis/in_time.h"
 #include "redis/limiter_fixture.h"
@@ -208,7 +210,8 @@ TEST_F(LimiterTest, says_what_left_late_and_it_counts_from_then_in_every_process
   const auto redis_was_told = [&] { return counts_as_late_as(key, a->granted()); };
   ASSERT_TRUE(run_.run_until(redis_was_told));
   const auto first = stored("1");
-  for (const auto& departure : a->granted()) a->limiter().report_late({}, departure, departure.at + 3 * kSecond);
+  const auto granted = a->granted();
+  for (const auto& departure : granted) a->limiter().report_late({}, departure, departure.at + 3 * kSecond);
   ASSERT_TRUE(run_.run_until(redis_was_told));
   EXPECT_GT(stored("1"), first + 2 * kSecond);
   EXPECT_EQ(server_.run({"LLEN", key}).integer, 1 + 20);
@@ -366,6 +369,21 @@ TEST_F(LimiterTest, gives_unused_departures_back_to_the_others) {
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 4));
   for (const auto& departure : a->granted()) a->limiter().give_back(run_.loop.now(), {}, departure);
+  run_.run_for(20'000);
+  b->arrive(4);
+  EXPECT_TRUE(took_off(*b, 4));
+  EXPECT_TRUE(in_time(100'000, a->took_off()[0].at, b->took_off()[3].at));
+}
+
+TEST_F(LimiterTest, gives_departures_back_that_have_just_been_late) {
+  const auto a = desk({sliding(4, 10s)}), b = desk({sliding(4, 10s)});
+  a->arrive(4);
+  ASSERT_TRUE(took_off(*a, 4));
+  const auto granted = a->granted();
+  for (const auto& departure : std::views::reverse(granted)) {  // a sliding window takes back only its newest
+    const auto late = a->limiter().report_late({}, departure, departure.at + 20'000);
+    a->limiter().give_back(run_.loop.now(), {}, late);
+  }
   run_.run_for(20'000);
   b->arrive(4);
   EXPECT_TRUE(took_off(*b, 4));

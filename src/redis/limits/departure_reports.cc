@@ -51,7 +51,7 @@ void DepartureReports::look_at_limits() {
 }
 
 void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
-  calls_.give_back(lane, at, weight, not_counting(lane, epoch));
+  calls_.give_back(lane, late_.take_back(told_by(lane), at, weight), weight, not_counting(lane, epoch));
 }
 
 /// A departure of which Redis was not told counts in no limit there.
@@ -79,9 +79,7 @@ void DepartureReports::move(flow::LaneKey lane, flow::Departure& departure) {
   const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
   // In another window it counts once more, from when Redis hears of it; later than that does no harm.
   recent_.add(departure.in_redis + flow::kHorizon, departure.weight);
-  const flow::LaneKey by(looks_back_on_groups_ ? lane.group : std::string_view(),
-                         looks_back_on_routes_ ? lane.route : std::string_view());
-  late_.add(by, {from, departure.in_redis, departure.weight});
+  late_.add(told_by(lane), {from, departure.in_redis, departure.weight});
 }
 
 void DepartureReports::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved,
@@ -92,6 +90,12 @@ void DepartureReports::change(const std::vector<LimitConfig>& before, std::span<
   }
   look_at_limits();
   learned_.clear();
+}
+
+/// Moves of all groups and routes are told together, unless a limit looks back on those of each.
+flow::LaneKey DepartureReports::told_by(flow::LaneKey lane) const {
+  return flow::LaneKey(looks_back_on_groups_ ? lane.group : std::string_view(),
+                       looks_back_on_routes_ ? lane.route : std::string_view());
 }
 
 /// The limits in which a departure of that config epoch does not count in Redis.

@@ -41,6 +41,7 @@ class DepartureReports {
 
  private:
   void look_at_limits();
+  flow::LaneKey told_by(flow::LaneKey lane) const;
   std::vector<flow::LimitIndex> not_counting(flow::LaneKey lane, flow::ConfigEpoch epoch) const;
 
   UpstreamCalls& calls_;
