@@ -44,6 +44,13 @@ class AdminServerTest : public testing::Test {
       if (upstream != "api" && upstream != "b.example:80") return std::nullopt;
       return upstream == "api";
     });
+    server_->on_ahead([this](const AheadQuery& query, AdminServer::OnAhead told) {
+      if (query.url == "http://later.example/") {
+        return loop_.post([told = std::move(told)]() mutable { told(Ahead{.upstream = "later"}); });
+      }
+      if (query.url != "http://a.example/") return told(http::malformed("no such URL"));
+      told(Ahead{.upstream = query.method, .wait = Duration(1'000 * query.weight), .pending = query.fields.size()});
+    });
     bound_ = server_->bound();
     thread_ = std::thread{[this] {
       sigset_t pipe;
@@ -150,7 +157,8 @@ TEST_F(AdminServerTest, head_gives_the_head_alone) {
 TEST_F(AdminServerTest, other_paths_are_404_and_say_what_there_is) {
   const std::string answer = got("/metric");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status / /live /events here, and POST of /resume.\n");
+  EXPECT_EQ(body_of(answer),
+            "There is /metrics /healthz /readyz /status /ahead / /live /events here, and POST of /resume.\n");
 }
 
 TEST_F(AdminServerTest, other_methods_are_405_with_allow) {
@@ -181,6 +189,26 @@ TEST_F(AdminServerTest, resume_is_not_for_pages_in_browsers_nor_by_other_methods
   }
   EXPECT_THAT(asked("POST /resume?upstream=api HTTP/1.1\r\nHost: evil.example\r\n\r\n"), StartsWith("HTTP/1.1 403 "));
   EXPECT_EQ(resumed_, 0);
+}
+
+TEST_F(AdminServerTest, ahead_says_when_a_request_would_leave_or_what_it_would_be_told) {
+  const auto ahead = got("/ahead?url=http%3A//a.example/&method=PUT&weight=7&header=a:b");
+  EXPECT_THAT(ahead, AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("\r\nContent-Type: application/json\r\n")));
+  EXPECT_EQ(body_of(ahead), R"({"upstream":"PUT","route":null,"waitMs":7.0,"limitedBy":null,"pending":1})"
+                            "\n");
+  const auto refused = got("/ahead?url=http://b.example/");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(body_of(refused), "no such URL\n");
+  const auto heavy = got("/ahead?url=http://a.example/&weight=x");
+  EXPECT_THAT(heavy, StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(body_of(heavy), "weight is not one whole number from 1 to 1000000\n");
+  EXPECT_THAT(asked("POST /ahead?url=http://a.example/ HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+}
+
+TEST_F(AdminServerTest, ahead_may_be_told_later) {
+  EXPECT_EQ(body_of(got("/ahead?url=http://later.example/")),
+            R"({"upstream":"later","route":null,"waitMs":null,"limitedBy":null,"pending":0})"
+            "\n");
 }
 
 TEST_F(AdminServerTest, a_query_and_an_absolute_form_find_the_page) {
