@@ -15,6 +15,7 @@
 #include "penstock/snapshot.h"
 #include "proxy/dispatch/admission.h"
 #include "proxy/dispatch/attempt_factory.h"
+#include "proxy/dispatch/costs.h"
 #include "proxy/dispatch/draining.h"
 #include "proxy/dispatch/event_reporter.h"
 #include "proxy/dispatch/resending.h"
@@ -110,6 +111,7 @@ class Dispatcher final : QueueEvents, AttemptEvents {
   AttemptFactory attempts_;
   PendingMemory memory_;
   Resending resending_;
+  Costs costs_;
   ExchangeTable exchanges_;  // their attempts use all that is above
   std::uint64_t hints_dropped_ = 0;
   Draining draining_;
