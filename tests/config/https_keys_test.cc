@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/texts.h"
 #include "penstock/config.h"
 
 namespace penstock {
@@ -12,12 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Config read_keys(const std::string& yaml) {
-  const auto config = read_config("version: 1\n" + yaml, "p.yaml");
-  if (config) return *config;
-  for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
-  return {};
-}
+Config read_keys(const std::string& yaml) { return config_in("version: 1\n" + yaml); }
 
 std::vector<std::string> https_errors(const std::string& yaml) {
   const auto config = read_config("version: 1\n" + yaml, "p.yaml");

@@ -3,14 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "config/validate.h"
+#include "config/texts.h"
 #include "penstock/config.h"
 #include "penstock/quotas.h"
 
@@ -22,31 +18,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> errors_of(const std::string& text) {
-  std::vector<std::string> told;
-  const auto config = read_config("version: 1\n" + text, "f");
-  if (config) return told;
-  for (const auto& error : config.error()) told.push_back(to_string(error));
-  return told;
-}
+std::vector<std::string> errors_of(const std::string& text) { return errors_in("version: 1\n" + text); }
 
-Config read(const std::string& text) {
-  const auto config = read_config("version: 1\n" + text, "f");
-  if (config) return *config;
-  for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
-  return {};
-}
+Config read(const std::string& text) { return config_in("version: 1\n" + text); }
 
-std::vector<std::string> warnings_of(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / ("quotas-" + std::to_string(::getpid()) + ".yaml");
-  std::ofstream(path) << "version: 1\n" << text;
-  std::vector<ConfigError> found;
-  EXPECT_TRUE(config::load_config(path, process_environment, {}, found));
-  std::filesystem::remove(path);
-  std::vector<std::string> all;
-  for (const auto& one : found) all.push_back(std::to_string(one.line) + ": " + one.message);
-  return all;
-}
+std::vector<std::string> warnings_of(const std::string& text) { return warnings_in("version: 1\n" + text); }
 
 /// An upstream `api` that draws on the quota `github`, with these keys from line 7 on.
 std::string member(const std::string& keys) {

@@ -3,12 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "config/route_match.h"
+#include "config/texts.h"
 #include "config/validate.h"
 #include "penstock/config.h"
 
@@ -30,30 +26,14 @@ UpstreamSettings read_routes(const std::string& lines) {
   return {};
 }
 
-std::vector<std::string> faults(const std::string& lines) {
-  std::vector<std::string> all;
-  const auto config = read_config(file(lines), "f");
-  if (!config) {
-    for (const auto& error : config.error()) all.push_back(to_string(error));
-  }
-  return all;
-}
+std::vector<std::string> faults(const std::string& lines) { return errors_in(file(lines)); }
 
 /// Of a file that has one route, in lines 7 and on.
 std::vector<std::string> faults_of(const std::string& route) {
   return faults("    routes:\n      - { " + route + " }\n");
 }
 
-std::vector<std::string> warnings(const std::string& lines) {
-  const auto path = std::filesystem::path(testing::TempDir()) / ("routes-" + std::to_string(::getpid()) + ".yaml");
-  std::ofstream(path) << file(lines);
-  std::vector<ConfigError> found;
-  EXPECT_TRUE(config::load_config(path, process_environment, {}, found));
-  std::filesystem::remove(path);
-  std::vector<std::string> all;
-  for (const auto& one : found) all.push_back(std::to_string(one.line) + ": " + one.message);
-  return all;
-}
+std::vector<std::string> warnings(const std::string& lines) { return warnings_in(file(lines)); }
 
 // What is read.
 

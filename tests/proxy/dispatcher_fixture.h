@@ -237,4 +237,15 @@ class DispatcherTest : public testing::Test {
 
 inline const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
+/// 429 for /busy, nothing for /silent, 200 for all else.
+inline test::Origin::Script busy_or_silent() {
+  return [](test::Origin& origin, test::Socket& peer, int) {
+    for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
+      origin.note(head.substr(0, head.find(" HTTP")));
+      if (head.contains("/silent")) return void(peer.read_to_end());
+      peer.send(head.contains("/busy") ? "HTTP/1.1 429 Busy\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno" : kOk);
+    }
+  };
+}
+
 }  // namespace penstock::proxy

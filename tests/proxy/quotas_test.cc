@@ -14,17 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// 429 for /busy, nothing for /silent.
-test::Origin::Script busy_or_silent() {
-  return [](test::Origin& origin, test::Socket& peer, int) {
-    for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
-      origin.note(head.substr(0, head.find(" HTTP")));
-      if (head.contains("/silent")) return void(peer.read_to_end());
-      peer.send(head.contains("/busy") ? "HTTP/1.1 429 Busy\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno" : kOk);
-    }
-  };
-}
-
 /// The upstreams `api` and `uploads` draw on the quota `github`.
 class QuotasTest : public DispatcherTest {
  protected:

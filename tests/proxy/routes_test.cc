@@ -13,20 +13,9 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// 429 for /busy, nothing for /silent.
-test::Origin::Script as_asked() {
-  return [](test::Origin& origin, test::Socket& peer, int) {
-    for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
-      origin.note(head.substr(0, head.find(" HTTP")));
-      if (head.contains("/silent")) return void(peer.read_to_end());
-      peer.send(head.contains("/busy") ? "HTTP/1.1 429 Busy\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno" : kOk);
-    }
-  };
-}
-
 class RoutesTest : public DispatcherTest {
  protected:
-  RoutesTest() : origin_(as_asked()) {
+  RoutesTest() : origin_(busy_or_silent()) {
     config_.upstreams.push_back({.name = "api", .match = {{.host = "127.0.0.1"}}});
     config_.access.connect_anywhere = true;
     settings().queue.max_wait = 3h;  // until a counter is reset: what waits for one is not refused at once
