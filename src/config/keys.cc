@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/cost_keys.h"
 #include "config/key_table.h"
 #include "config/limit_keys.h"
 #include "config/presets.h"
@@ -42,14 +43,20 @@ constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig
                                    value<&TlsConfig::client_key>("clientKey")};
 // Further keys of an upstream, which `defaults` does not have. `rate` comes before `limits`, as its pacer does;
 // `routes` comes last, since a route starts from all else.
-constexpr Key<UpstreamSettings> kLimits[] = {
-    section<&UpstreamSettings::tls, kTls>("tls"),  {"rate", read_rate},
-    value<&UpstreamSettings::group>("group"),      {"limits", read_limits, list_limits},
-    value<&UpstreamSettings::obey>("obey"),        value<&UpstreamSettings::max_pause>("maxPause"),
-    value<&UpstreamSettings::pause_on>("pauseOn"), value<&UpstreamSettings::pause_scope>("pauseScope"),
-    value<&UpstreamSettings::learn>("learn"),      {"breaker", read_breaker, list_breaker},
-    value<&UpstreamSettings::redact>("redact"),    value<&UpstreamSettings::redis>("redis"),
-    {"routes", read_routes, list_routes}};
+constexpr Key<UpstreamSettings> kLimits[] = {section<&UpstreamSettings::tls, kTls>("tls"),
+                                             {"rate", read_rate},
+                                             value<&UpstreamSettings::group>("group"),
+                                             {"limits", read_limits, list_limits},
+                                             value<&UpstreamSettings::obey>("obey"),
+                                             value<&UpstreamSettings::max_pause>("maxPause"),
+                                             value<&UpstreamSettings::pause_on>("pauseOn"),
+                                             value<&UpstreamSettings::pause_scope>("pauseScope"),
+                                             value<&UpstreamSettings::learn>("learn"),
+                                             {"breaker", read_breaker, list_breaker},
+                                             value<&UpstreamSettings::redact>("redact"),
+                                             value<&UpstreamSettings::redis>("redis"),
+                                             {"cost", read_cost, list_cost},
+                                             {"routes", read_routes, list_routes}};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),

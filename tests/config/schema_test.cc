@@ -56,6 +56,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (path.back() == "obey") return "off";
   if (path.back() == "pauseOn") return {420};
   if (path.back() == "redact") return {"/bot{}/"};
+  if (path.back() == "unit") return "tokens";
   if (path.back() == "except") return {"insufficient_quota"};
   for (const auto& word : resolved(part, root).value("enum", Json::array())) {
     if (word != part.value("default", Json())) return word;
@@ -92,6 +93,8 @@ Json file_for(const std::vector<std::string>& path, const Json& root) {
   auto& upstream = file[path[0]][path[1]] = Json::object();
   if (path[0] == "upstreams" && path[1] == "NAME") upstream["match"] = "a.com";
   if (path[2] == "routes" && path.size() > 3) upstream["routes"] = Json::parse(R"([{"match": {"path": "/x"}}])");
+  if ((path[2] == "cost" && path.size() > 3) || path.back() == "unit")
+    upstream["cost"] = Json::parse(R"({"unit": "tokens", "estimate": "bytes/4", "actual": "openai"})");
   if (path[2] != "limits" || path.size() < 4) return file;
   upstream["group"] = "host";
   file["redis"]["url"] = "redis://r1";
@@ -185,7 +188,9 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
           "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match", "upstreams.NAME.rate",
           "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota", "quotas", "quotas.NAME.rate",
           "quotas.NAME.group", "quotas.NAME.redis", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
-          "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
+          "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey",
+          "upstreams.NAME.cost.unit", "upstreams.NAME.cost.estimate", "upstreams.NAME.cost.actual",
+          "upstreams.NAME.cost.max"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
@@ -256,6 +261,23 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1}, counter: {max: 1, period: 1s}}]}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, mode: drop}}]}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, name: 'a b'}}]}}}"}) {
+    expect_refused_by_both(root, text);
+  }
+}
+
+TEST(Schema, refuses_costs_that_the_reader_refuses) {
+  const Json root = schema();
+  for (const auto* text :
+       {"{version: 1, upstreams: {a: {match: a, cost: tokens}}}", "{version: 1, upstreams: {a: {match: a, cost: {}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {estimate: openai}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: a b, estimate: openai}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: OpenAI}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, max: 1.5}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, actual: [x]}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, streamUsage: on}}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{semaphore: {capacity: 1, unit: tokens}}]}}}",
+        "{version: 1, defaults: {cost: {unit: tokens, estimate: openai}}}"}) {
     expect_refused_by_both(root, text);
   }
 }

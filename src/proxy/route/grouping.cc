@@ -27,6 +27,7 @@ std::string_view Grouping::name(const http::Target& target, const http::Fields& 
     case GroupRule::By::path:
       return shortened(secret_.empty() ? by_path(target.path(), room) : by_secret_path(target.path(), room), room);
     case GroupRule::By::header: return shortened(target.tunnel ? "" : fields.find(header_).value_or(""), room);
+    case GroupRule::By::json: return kNoGroup;
     case GroupRule::By::host: return shortened(target.host, room);
   }
   return kNoGroup;
