@@ -41,10 +41,10 @@ const Limit& LimitSet::limit(LimitIndex limit, std::string_view group) const {
   return known ? *known->limits[place_in_group(limit)] : *rule(limit).limit;
 }
 
-void LimitSet::commit_within(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch) {
+void LimitSet::commit_within(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch) {
   each(remembered(lane, known), lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.may_overdraw() && limit.frontier(weight) > at) return;
-    if (rule.sees(weight) && rule.counts(epoch)) limit.commit(at, weight);
+    if (rule.may_overdraw() && limit.frontier(rule.amount(load)) > at) return;
+    if (rule.sees(load.weight) && rule.counts(epoch)) limit.commit(at, rule.amount(load));
   });
 }
 

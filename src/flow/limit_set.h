@@ -16,6 +16,7 @@
 #include "flow/lane_key.h"
 #include "flow/limit.h"
 #include "flow/limiter.h"
+#include "flow/load.h"
 #include "flow/pause_limit.h"
 #include "penstock/limits.h"
 
@@ -35,6 +36,9 @@ class LimitSet {
     /// Departures count in every limit; a tunnel that resumes, with weight 0, only in semaphores.
     bool sees(int weight) const { return weight > 0 || counts_flights(); }
     bool of_group() const { return config.per == LimitConfig::Per::group; }
+    bool counts_cost() const { return !config.unit.empty(); }
+    /// How many units a request takes of it.
+    int amount(const Load& load) const { return counts_cost() ? load.cost : load.weight; }
     /// It governs the requests of that route; empty: those without one.
     bool governs(std::string_view route) const { return penstock::governs(config, route); }
     /// It governs some requests alone, of a group or a route.
@@ -86,15 +90,15 @@ class LimitSet {
     return !known && needs_group(lane.route) ? &remember(lane.group) : known;
   }
   /// Counts a departure in all limits in which its epoch counts. Returns remembered(lane, known).
-  Group* commit(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch) {
+  Group* commit(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch) {
     known = remembered(lane, known);
     each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-      if (rule.sees(weight) && rule.counts(epoch)) limit.commit(at, weight);
+      if (rule.sees(load.weight) && rule.counts(epoch)) limit.commit(at, rule.amount(load));
     });
     return known;
   }
   /// The same, but each limit counts it only up to what it allows, and keeps no debt for the excess.
-  void commit_within(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch);
+  void commit_within(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch);
   /// No departure of the group is before `until`; with an empty name: none at all.
   void extend_pause(std::string_view name, Group* known, Instant until);
   /// All pauses end at `latest` at the latest. True: some were to end later.

@@ -44,11 +44,12 @@ class LocalLimiter final : public Limiter {
   explicit LocalLimiter(std::vector<LimitConfig> limits = {}, Instant at_zero = 0, ConfigEpoch epoch = 0);
 
   bool ask(Time now, const Ask& ask, Booking& booking) override;
-  LimitIndex forbids(int weight, std::string_view route = {}) const override;
+  LimitIndex forbids(const Load& load, std::string_view route = {}) const override;
   using Limiter::expected;
   Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override;
   void give_back(Time now, LaneKey lane, const Departure& departure) override;
   Departure report_late(LaneKey lane, Departure departure, Time at) override;
+  bool settle(Time now, LaneKey lane, const Departure& departure, int cost) override;
   void refused(Time now, LaneKey lane, const Departure& departure) override;
   void learned(Time now, LaneKey lane, const Departure& departure, const Report& report) override;
   bool landed(Time now, LaneKey lane) override;
@@ -58,8 +59,9 @@ class LocalLimiter final : public Limiter {
 
   LocalReader* reader() override { return &reader_; }
 
-  /// expected() while other processes wait for the limits that are shared.
-  Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others,
+  /// expected() while other processes wait for the limits that are shared. Units before it are taken to cost what the
+  /// load does.
+  Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others,
                 const OtherProcesses& processes) const;
   /// The state that a limit of the whole upstream or of a route has among all processes, see Limit::heard().
   void heard(LimitIndex limit, Instant since, std::int64_t much);
@@ -78,17 +80,17 @@ class LocalLimiter final : public Limiter {
   bool counts(LimitIndex limit, ConfigEpoch epoch) const { return limits_.rule(limit).since <= epoch; }
   /// Records a departure granted elsewhere: all limits in which its epoch counts commit it, even if they would not have
   /// allowed it.
-  void book(Time at, LaneKey lane, int weight, ConfigEpoch epoch = 0);
+  void book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch = 0);
   /// The same for a departure granted without regard to the limits. Each limit counts it at most until it is full, and
   /// keeps no debt for the excess.
-  void book_unlimited(Time at, LaneKey lane, int weight, ConfigEpoch epoch);
+  void book_unlimited(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch);
   struct Look {
     std::function<bool(LimitIndex limit)> counts;  ///< which limits are considered; empty: all
     DepartureSearch::Others others = {};           ///< what other lanes are about to take
   };
   /// The earliest time at which the limits that `counts` says allow a departure, however near to an edge that is; only
   /// limits in which its epoch counts. nullopt: no time is known (a counter is not reset yet, or a permit is missing).
-  std::optional<Time> allowed_from(Time now, LaneKey lane, int weight, ConfigEpoch epoch,
+  std::optional<Time> allowed_from(Time now, LaneKey lane, const Load& load, ConfigEpoch epoch,
                                    const std::function<bool(LimitIndex limit)>& counts);
   /// Tells what ask() would grant first, or why it would grant nothing; grants nothing itself.
   void look(Time now, const Ask& ask, Booking& booking, const Look& look);

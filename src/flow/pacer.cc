@@ -28,6 +28,17 @@ void Pacer::give_back(Instant at, int weight) {
   debt_ = weight;
 }
 
+// Of the newest departure what was paced first goes, then what is in the bucket, which is as it would be without. The
+// time that an earlier one took too much is over, or taken by those behind it.
+void Pacer::correct(Instant at, Instant now, int more) {
+  if (more > 0) return commit(now, more);
+  if (rounded_up(last_) != at) return;
+  debt_ += more;
+  if (debt_ >= 0) return;
+  level_ = std::max(0.0, level_ + debt_);
+  debt_ = 0;
+}
+
 Instant Pacer::ahead(Instant now, std::int64_t units) const {
   const double over = level_at(now) + static_cast<double>(units) - config_.max_burst;
   return std::max(now, next()) + time_of(std::max(0.0, over));

@@ -117,4 +117,10 @@ void PartOfLimit::give_back(Instant at, int weight) {
   if (at < until_) units_ += weight;
 }
 
+void PartOfLimit::correct(Instant at, Instant now, int more) {
+  whole_->correct(at, now, more);
+  part_->correct(at, now, more);
+  if ((more > 0 ? now : at) < until_) units_ -= more;
+}
+
 }  // namespace penstock::flow

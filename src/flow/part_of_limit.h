@@ -36,6 +36,7 @@ class PartOfLimit final : public Limit {
   bool full(std::int64_t others) const override { return part_->full(others); }
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void correct(Instant at, Instant now, int more) override;
   void moved(Instant from, Instant to, int weight) override {
     whole_->moved(from, to, weight), part_->moved(from, to, weight);
   }

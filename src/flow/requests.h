@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/limit.h"
+#include "flow/load.h"
 
 namespace penstock::flow {
 
@@ -55,7 +56,11 @@ struct Request {
   bool let_in : 1 = false;       ///< has been outside: it may stand behind others that arrived later
   bool gated : 1 = false;        ///< a gate of a pause waits for its answer
   std::uint16_t rank = 0;        ///< how many arrived before it at the same time; of a crowd, at most kLastRank
-  std::uint32_t ms_outside = 0;  ///< how long it waited outside
+  union {
+    int cost = 1;              ///< of all but tunnels, which have none
+    std::uint32_t ms_outside;  ///< of a tunnel: how long it waited outside
+  };
+  Load load() const { return Load(weight, tunnel ? 1 : cost); }
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 inline constexpr std::uint16_t kLastRank = 0xFFFF;

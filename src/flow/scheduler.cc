@@ -247,6 +247,13 @@ void Scheduler::retry(Time now, Booking::Scope scope, LaneKey key, Commands& com
   run_until_stable(now, commands);
 }
 
+void Scheduler::settled(Time now, LaneKey lane, Commands& commands) {
+  time_passed(now);
+  server_.refuse_overdue(now - 1, now, commands);
+  asker_.units_came(now, lane.group);
+  run_until_stable(now, commands);
+}
+
 void Scheduler::change(Time now, const Settings& settings, std::span<const LimitIndex> moved, Commands& commands) {
   time_passed(now);
   set(settings);

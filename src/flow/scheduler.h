@@ -148,6 +148,9 @@ class Scheduler {
   /// What an asynchronous limiter told lanes to wait for has come: that lane may ask again, or all lanes in turn, of
   /// the upstream or of the route. See LimiterEvents::retry().
   void retry(Time now, Booking::Scope scope, LaneKey key, Commands& commands);
+  /// The limiter was told that a request of that lane has cost less than was reserved for it, and says that lanes which
+  /// wait may ask again.
+  void settled(Time now, LaneKey lane, Commands& commands);
   /// These settings hold from now on. If the limits changed, the limiter was told just before: `moved` gives for each
   /// old limit its new index, kNoLimit if it is gone. No waiting request is refused and none in flight is cut for the
   /// change; what is booked stays. With more slots some requests start at once; with fewer, none gets a slot until
@@ -176,12 +179,12 @@ class Scheduler {
   TunnelCount tunnels() const { return {slots_.busy_tunnels(), tunnels_.resting()}; }
   /// When each waiting request is likely to leave.
   const Forecast& forecast() const { return forecast_; }
-  /// After how long an arrival of that lane and weight is likely to be served. The later of two times: when the limits
+  /// After how long an arrival of that lane and load is likely to be served. The later of two times: when the limits
   /// have let pass all that waits ahead (exact), and requests ahead (at least one if no slot is free) ÷ (max_concurrent
   /// ÷ mean latency of the last minute), rounded up to seconds. Between a millisecond and kLongestRetry; not before
   /// `not_before`.
-  Time retry_after(Time now, LaneKey key = {}, int weight = 1, Time not_before = 0) const {
-    return estimates_.retry_after(now, asker_.limiter(), key, weight, not_before);
+  Time retry_after(Time now, LaneKey key = {}, const Load& load = {}, Time not_before = 0) const {
+    return estimates_.retry_after(now, asker_.limiter(), key, load, not_before);
   }
   /// What makes this pending request wait: kSlots, if for half of the time or more only a slot was missing; else the
   /// limit that held it last; without one, kSlots if it waited for a slot at all.

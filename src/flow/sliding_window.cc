@@ -62,6 +62,15 @@ void SlidingWindow::give_back(Instant at, int weight) {
   for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
+// Takes units out of those that left at `at`, wherever they stand: each stretch of time is then as if they had never
+// been. Units that were stored later than they left stay.
+void SlidingWindow::correct(Instant at, Instant now, int more) {
+  if (more > 0) return commit(now, more);
+  const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto [first, last] = std::equal_range(begin, times_.end(), at);
+  times_.erase(last - std::min<std::ptrdiff_t>(-more, last - first), last);
+}
+
 // Moves the first units that are no earlier than `from` less kGuard: replayed times may differ by that, and units
 // stored with the newest are later than `from`. Moving a unit that is too old does no harm. If `from` is an interval or
 // more before `to`, its units may be dropped already: new ones are added.

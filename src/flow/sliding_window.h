@@ -21,6 +21,7 @@ class SlidingWindow final : public Limit {
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void correct(Instant at, Instant now, int more) override;
   void moved(Instant from, Instant to, int weight) override;
   void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;

@@ -3,6 +3,8 @@
 // full; the moments keep the phase of the first departure. Internal to flow/.
 #pragma once
 
+#include <vector>
+
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -16,6 +18,7 @@ class TokenBucket final : public Limit {
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void correct(Instant at, Instant now, int more) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
@@ -30,6 +33,13 @@ class TokenBucket final : public Limit {
     Instant since = kAlways;  // the last refill counted; kAlways: none yet, and no token is used
     std::int64_t tokens = 0;  // used, not left: they stay right when the capacity changes
   };
+  /// From this moment on until the next one's, at least so many tokens were in use.
+  struct Low {
+    Instant from;
+    std::int64_t least;
+  };
+  void note_low(Instant now);
+  void take_back(Instant at, Instant now, std::int64_t tokens);
   Instant period() const { return static_cast<Instant>(config_.refill_frequency.count()); }
   Used used_at(Instant t) const;
   static std::string text(const Used& used);
@@ -38,6 +48,7 @@ class TokenBucket final : public Limit {
 
   const TokenBucketConfig& config_;
   Used used_;
+  std::vector<Low> lows_;  // ascending; empty until a departure is corrected, and few afterwards
 };
 
 }  // namespace penstock::flow
