@@ -45,7 +45,10 @@ class LocalLimiter final : public Limiter {
 
   bool ask(Time now, const Ask& ask, Booking& booking) override;
   LimitIndex forbids(const Load& load, std::string_view route = {}) const override;
-  using Limiter::expected;
+  /// Units before it are taken to cost what the load does.
+  Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others) const override {
+    return expected(now, lane, Load(1, load.cost), units + load.weight - 1, others, {});
+  }
   Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override;
   void give_back(Time now, LaneKey lane, const Departure& departure) override;
   Departure report_late(LaneKey lane, Departure departure, Time at) override;
@@ -59,8 +62,7 @@ class LocalLimiter final : public Limiter {
 
   LocalReader* reader() override { return &reader_; }
 
-  /// expected() while other processes wait for the limits that are shared. Units before it are taken to cost what the
-  /// load does.
+  /// The same while other processes wait for the limits that are shared.
   Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others,
                 const OtherProcesses& processes) const;
   /// The state that a limit of the whole upstream or of a route has among all processes, see Limit::heard().

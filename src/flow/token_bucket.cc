@@ -10,9 +10,7 @@
 namespace penstock::flow {
 
 namespace {
-// What is in use is remembered for twice the time in which an empty bucket is full.
-constexpr std::size_t kMostLows = 8;
-constexpr Instant kLowsUntilFull = 4;
+constexpr std::size_t kMostLows = 16;
 }  // namespace
 
 Instant TokenBucket::frontier(int weight) const {
@@ -21,8 +19,9 @@ Instant TokenBucket::frontier(int weight) const {
 
 void TokenBucket::commit(Instant at, int weight) {
   used_ = used_at(at);
-  if (!lows_.empty()) note_low(at);
+  if (!lows_.empty()) lower_to(used_.tokens);
   used_.tokens += weight;
+  if (!lows_.empty()) raise_from(at);
 }
 
 // Tokens of an earlier period are not given back, since a refill may have found the bucket full in between.
@@ -35,7 +34,7 @@ void TokenBucket::give_back(Instant at, int weight) {
 // since cannot have paid was in use.
 void TokenBucket::correct(Instant at, Instant now, int more) {
   used_ = used_at(now);
-  lows_.empty() ? lows_.push_back({now, used_.tokens}) : note_low(now);
+  lows_.empty() ? lows_.push_back({now, used_.tokens}) : lower_to(used_.tokens);
   if (more > 0) {
     used_.tokens += more;
   } else {
@@ -44,25 +43,31 @@ void TokenBucket::correct(Instant at, Instant now, int more) {
 }
 
 void TokenBucket::take_back(Instant at, Instant now, std::int64_t tokens) {
-  auto first = std::upper_bound(lows_.begin(), lows_.end(), at, [](Instant t, const Low& low) { return t < low.from; });
-  if (first == lows_.begin()) {
-    tokens -= static_cast<std::int64_t>(std::ceil((now - at) / period())) * config_.refill_amount;
-  } else {
-    --first;
-  }
-  for (auto low = first; low != lows_.end(); ++low) tokens = std::min(tokens, low->least);
-  tokens = std::max<std::int64_t>(0, tokens);
+  const auto behind = std::ranges::upper_bound(lows_, at, {}, &Low::from);
+  const auto first = behind == lows_.begin() ? behind : behind - 1;
+  if (first == behind) tokens -= static_cast<std::int64_t>(std::ceil((now - at) / period())) * config_.refill_amount;
+  tokens = std::clamp<std::int64_t>(tokens, 0, first->least);
   used_.tokens -= tokens;
-  for (; first != lows_.end(); ++first) first->least -= tokens;
+  for (auto low = first; low != lows_.end(); ++low) low->least -= tokens;
+  const auto same = std::ranges::lower_bound(lows_.begin(), first, first->least, {}, &Low::least);
+  if (same == first) return;
+  same->least = first->least;
+  lows_.erase(same + 1, first + 1);
 }
 
-// Before a departure is counted: the fewest are in use then.
-void TokenBucket::note_low(Instant now) {
-  lows_.back().least = std::min(lows_.back().least, used_.tokens);
-  const Instant full_in = refilled(0, config_.capacity, config_.refill_amount);
-  if (now < lows_.back().from + full_in / kLowsUntilFull) return;
-  lows_.push_back({now, used_.tokens});
-  if (lows_.size() > kMostLows) lows_.erase(lows_.begin());
+// So few are in use now.
+void TokenBucket::lower_to(std::int64_t tokens) {
+  const auto low = std::ranges::lower_bound(lows_, tokens, {}, &Low::least);
+  if (low == lows_.end()) return;
+  low->least = tokens;
+  lows_.erase(low + 1, lows_.end());
+}
+
+// All that is in use now was not before. Of the oldest moments less is known, which does no harm.
+void TokenBucket::raise_from(Instant at) {
+  if (used_.tokens <= lows_.back().least) return;
+  lows_.push_back({std::max(at, lows_.back().from), used_.tokens});
+  if (lows_.size() > kMostLows) lows_.erase(lows_.begin() + 1);
 }
 
 Instant TokenBucket::ahead(Instant now, std::int64_t units) const {

@@ -33,12 +33,13 @@ class TokenBucket final : public Limit {
     Instant since = kAlways;  // the last refill counted; kAlways: none yet, and no token is used
     std::int64_t tokens = 0;  // used, not left: they stay right when the capacity changes
   };
-  /// From this moment on until the next one's, at least so many tokens were in use.
+  /// From this moment on at least so many tokens were in use all the time.
   struct Low {
     Instant from;
     std::int64_t least;
   };
-  void note_low(Instant now);
+  void lower_to(std::int64_t tokens);
+  void raise_from(Instant at);
   void take_back(Instant at, Instant now, std::int64_t tokens);
   Instant period() const { return static_cast<Instant>(config_.refill_frequency.count()); }
   Used used_at(Instant t) const;
@@ -48,7 +49,7 @@ class TokenBucket final : public Limit {
 
   const TokenBucketConfig& config_;
   Used used_;
-  std::vector<Low> lows_;  // ascending; empty until a departure is corrected, and few afterwards
+  std::vector<Low> lows_;  // both ascending; empty until a departure is corrected, and few afterwards
 };
 
 }  // namespace penstock::flow
