@@ -10,10 +10,11 @@
 # of the clock, production's or the tests', so that both run the same scripts.
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore adaptive)
-set(PENSTOCK_LUA_SCRIPTS book give_back report_late refused learned cancel_wait pause reset replay permits born present probe look)
+set(PENSTOCK_LUA_SCRIPTS book give_back report_late settle refused learned cancel_wait pause reset replay permits born present probe look)
 set(_parts_book store ${_kinds} pause_limit line begin head meet away presence limits granting level)
 set(_parts_give_back store ${_kinds} head limits)
 set(_parts_report_late store ${_kinds} head limits change_each)
+set(_parts_settle store ${_kinds} line head limits)
 set(_parts_refused store ${_kinds} head limits change_each)
 set(_parts_learned store ${_kinds} head limits change_each)
 set(_parts_cancel_wait store line head messages)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Equal shares of what the limits of a scope let pass within the horizon. It is poured over all processes that want
+-- Equal shares of what the limits of a scope let pass within the horizon, counted in weights: a limit that counts the
+-- cost passes as many as if all requests cost as much for their weight as the caller's. It is poured over all processes that want
 -- departures, those that had the least first, each at most up to what it wants: the level reached is how much each may
 -- have had. Created only when a process waits.
 -- While processes read a new configuration, one after the other, their limits differ. Each goes by its own limits; of a
@@ -15,7 +16,7 @@ local function level_part(line)
     local rate = 1
     for i = 1, #a.wide do
       local l = a.wide[i]
-      if l.kind.passes then rate = math.min(rate, l.kind.passes(l)) end
+      if l.kind.passes then rate = math.min(rate, l.kind.passes(l) * (l.cost and a.w / l.cost or 1)) end
     end
     local passed = rate * kHorizon
     local part = math.max(math.floor(passed / among), kFewest)
@@ -90,6 +91,7 @@ local function level_part(line)
     for i = 1, #a.wide do
       local l = a.wide[i]
       local passed = l.kind.room and l.kind.room(l, a.now, a.now + kHorizon) or kNever
+      if l.cost then passed = passed * a.w / l.cost end
       if passed < room then room, by = passed, l end
     end
     room = math.floor(math.max(0, room) + kNoise)
@@ -142,7 +144,7 @@ local function level_part(line)
 
   -- When to ask again: asking before a reset is in vain.
   local function again_at(a, early)
-    if a.by and a.by.kind.front(a.by, a.w) == kNever then return math.max(a.not_before, a.now + kHorizon) end
+    if a.by and a.by.kind.front(a.by, a.by.cost or a.w) == kNever then return math.max(a.not_before, a.now + kHorizon) end
     return math.max(a.not_before - early, a.now + kHorizon / 10)
   end
 

@@ -162,6 +162,21 @@ local function sliding_window()
     end
   end
 
+  -- Takes units out of those that left at `departure`, wherever they stand.
+  local function correct(l, departure, now, more)
+    if more > 0 then return commit(l, now, more) end
+    local kept, rest, left = l.stored, {}, -more
+    while kept > 0 and element(l, kept - 1) >= departure do kept = math.max(0, kept - kChunk) end
+    local times = redis.call('LRANGE', l.key, kept + 1, -1)
+    for n = 1, #times do
+      local time = number(times[n], l.key)
+      if time == departure and left > 0 then left = left - 1 else rest[#rest + 1] = time end
+    end
+    if #rest == #times then return end
+    l.stored, l.new, l.anew = kept, rest, true
+    l.newest = rest[#rest] or kept > 0 and element(l, kept - 1) or -kNever
+  end
+
   -- The first times from a little before `from` on give way: a time that was handed in may differ by kEdge, and one
   -- that was stored as late as the newest is later. To move a time that is too old does no harm. A time that is an
   -- interval old may have been dropped, so there `to` is added.
@@ -173,7 +188,7 @@ local function sliding_window()
     for n = 1, count do new[n] = number(times[n], l.key) end
     for _, move in ipairs(moves) do
       while i <= count and new[i] < move.from - kEdge do i = i + 1 end
-      for _ = 1, move.w do
+      for _ = 1, l.by_cost and move.cost or move.w do
         if move.to - move.from >= l.interval then
           new[#new + 1] = move.to
         elseif i <= count and new[i] < move.to then
@@ -194,5 +209,5 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, left = left, undo = undo, moved = moved, merge = merge, learn = learn, is_list = true }
+           room = room, left = left, undo = undo, correct = correct, moved = moved, merge = merge, learn = learn, is_list = true }
 end

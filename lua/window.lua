@@ -86,7 +86,7 @@ local function window()
   local function moved(l, moves)
     for _, move in ipairs(moves) do
       local start = start_of(l, move.to)
-      if start > start_of(l, move.from) and start >= l.start then commit(l, move.to, move.w) end
+      if start > start_of(l, move.from) and start >= l.start then commit(l, move.to, l.by_cost and move.cost or move.w) end
     end
   end
 

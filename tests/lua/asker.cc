@@ -19,6 +19,11 @@ std::string text(double number) {
   return digits;
 }
 
+/// A cost of 1 is not told: no limit counts it, or it is that.
+std::string text(const flow::Load& load) {
+  return text(load.weight) + (load.cost == 1 ? "" : " " + text(load.cost));
+}
+
 Texts numbers_of(const PacerConfig& pacer) {
   return {text(pacer.qps), text(pacer.max_burst), text(pacer.burst_allowance_factor)};
 }
@@ -78,7 +83,8 @@ Texts Asker::keys_of_limits(std::string_view group) const {
 void Asker::add_limit(Texts& arguments, const LimitConfig& limit) {
   const Texts words = words_of(limit.kind);
   const bool refuses = limit.mode == LimitConfig::Mode::refuse;
-  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "n" : "u", refuses ? "r" : "d"});
+  const char* mode = limit.unit.empty() ? refuses ? "r" : "d" : refuses ? "R" : "D";
+  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "n" : "u", mode});
   arguments.insert(arguments.end(), words.begin() + 1, words.end());
 }
 
@@ -97,7 +103,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                   touch ? all_processes_.empty() ? "1" : "1 " + all_processes_ : "0",
                   std::string(ask.group),
                   text(ask.count),
-                  text(ask.weight),
+                  text(ask.load()),
                   text(ask.more),
                   touch ? hash() + " " + who_ + " " + hash() : hash()};
   add_limits(arguments);
@@ -130,7 +136,8 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
   for (std::size_t i = 0; i + 1 < items[10].items.size(); i += 2) {
     booking.departures.push_back({.at = here(items[10].items[i].integer),
                                   .weight = ask.weight,
-                                  .limited_by = static_cast<flow::LimitIndex>(items[10].items[i + 1].integer)});
+                                  .limited_by = static_cast<flow::LimitIndex>(items[10].items[i + 1].integer),
+                                  .cost = ask.cost});
   }
   return answer;
 }
@@ -138,7 +145,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
 test::RedisReply Asker::undo(Time now, std::string_view group, const flow::Departure& departure) {
   Texts keys{key("head")};
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
-  Texts arguments{generation_, "1", text(instant(departure.at)), text(departure.weight)};
+  Texts arguments{generation_, "1", text(instant(departure.at)), text(departure.load())};
   add_limits(arguments);
   return scripts_.call(Script::give_back, instant(now), keys, std::move(arguments));
 }
@@ -149,7 +156,7 @@ test::RedisReply Asker::report_late(Time now, std::string_view group, const std:
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
   Texts arguments{generation_, text(departures.size())};
   for (const auto& departure : departures) {
-    arguments.insert(arguments.end(), {text(instant(departure.at)), text(instant(at)), text(departure.weight)});
+    arguments.insert(arguments.end(), {text(instant(departure.at)), text(instant(at)), text(departure.load())});
   }
   add_limits(arguments);
   return scripts_.call(Script::report_late, instant(now), keys, std::move(arguments));
@@ -169,6 +176,20 @@ test::RedisReply Asker::learned(Time now, std::string_view group, const flow::De
   Texts arguments{generation_, text(instant(departure.at)), text(report.count), text(instant(report.resets))};
   add_limit(arguments, limits_[limit]);
   return scripts_.call(Script::learned, instant(now), {key("head"), key_of(limit, group)}, std::move(arguments));
+}
+
+test::RedisReply Asker::settle(Time now, std::string_view group, const flow::Departure& departure, int cost) {
+  Texts keys{key("head")};
+  if (!group.empty()) keys.push_back(key("line", group));
+  for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
+  Texts arguments{generation_,    text(instant(departure.at)), text(cost - departure.cost),
+                  "penstock:to:", upstream_,                   std::string(group)};
+  for (const LimitConfig& limit : limits_) {
+    const std::size_t its = arguments.size();
+    add_limit(arguments, limit);
+    if (limit.unit.empty()) arguments[its] = "-";
+  }
+  return scripts_.call(Script::settle, instant(now), keys, std::move(arguments));
 }
 
 test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_group) {

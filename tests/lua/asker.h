@@ -44,6 +44,8 @@ class Asker {
   /// The answer to the request that took this departure tells what the upstream has counted.
   test::RedisReply learned(Time now, std::string_view group, const flow::Departure& departure,
                            const flow::Report& report);
+  /// The request that took this departure has cost so much.
+  test::RedisReply settle(Time now, std::string_view group, const flow::Departure& departure, int cost);
   test::RedisReply cancel_wait(Time now, std::string_view group, bool of_group);
   test::RedisReply pause(Time now, std::string_view group, Time length);
   test::RedisReply shorten_pause(Time now, std::string_view group, Time length);
