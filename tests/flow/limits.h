@@ -95,7 +95,7 @@ class PlainLimiter final : public Limiter {
     compose(now, ask, places_, booking);
     return true;
   }
-  LimitIndex forbids(int, std::string_view) const override { return kNoLimit; }
+  LimitIndex forbids(const Load&, std::string_view) const override { return kNoLimit; }
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
   void give_back(Time, LaneKey, const Departure& departure) override {
     for (const auto& limit : limits_) limit->give_back(static_cast<Instant>(departure.at), departure.weight);

@@ -36,6 +36,12 @@ struct Record {
     bool operator==(const Learned&) const = default;
   };
   std::vector<Learned> learned;
+  struct Settled {
+    std::string group;
+    int reserved, cost;
+    bool operator==(const Settled&) const = default;
+  };
+  std::vector<Settled> settled;
   bool room = true;          ///< for more groups
   flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
   flow::LimiterEvents* events = nullptr;  ///< of the upstream made last: what a limiter may tell it
@@ -62,6 +68,10 @@ class RecordingLimiter final : public flow::Limiter {
     record_.learned.push_back(
         {std::string(lane.group), report.limit, report.count, report.resets - now, std::string(lane.route)});
   }
+  bool settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) override {
+    record_.settled.push_back({std::string(lane.group), departure.cost, cost});
+    return limits_->settle(now, lane, departure, cost);
+  }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});
     limits_->pause(now, group, until);
@@ -72,8 +82,8 @@ class RecordingLimiter final : public flow::Limiter {
   }
   bool has_room_for(std::string_view group) const override { return record_.room && limits_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }
-  flow::LimitIndex forbids(int weight, std::string_view route) const override {
-    return limits_->forbids(weight, route);
+  flow::LimitIndex forbids(const flow::Load& load, std::string_view route) const override {
+    return limits_->forbids(load, route);
   }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override {

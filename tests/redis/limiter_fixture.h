@@ -47,16 +47,16 @@ class Recorder final : public flow::Limiter {
   }
   flow::Time patience() const override { return limiter_->patience(); }
   flow::Time lead() const override { return limiter_->lead(); }
-  flow::LimitIndex forbids(int weight, std::string_view route) const override {
-    return limiter_->forbids(weight, route);
+  flow::LimitIndex forbids(const flow::Load& load, std::string_view route) const override {
+    return limiter_->forbids(load, route);
   }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override {
     return limiter_->ahead(now, lane, units, others);
   }
-  flow::Time expected(flow::Time now, flow::LaneKey lane, int weight, std::int64_t units,
+  flow::Time expected(flow::Time now, flow::LaneKey lane, const flow::Load& load, std::int64_t units,
                       const flow::OtherUnits& others) const override {
-    return limiter_->expected(now, lane, weight, units, others);
+    return limiter_->expected(now, lane, load, units, others);
   }
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
     limiter_->give_back(now, lane, departure);

@@ -29,6 +29,14 @@ class Words {
     const auto end = std::to_chars(digits, std::end(digits), number).ptr;
     keep({digits, static_cast<std::size_t>(end - digits)});
   }
+  /// One word: both, and a blank between them.
+  void numbers(std::int64_t first, std::int64_t second) {
+    char digits[48];
+    char* const blank = std::to_chars(digits, std::end(digits), first).ptr;
+    *blank = ' ';
+    const auto end = std::to_chars(blank + 1, std::end(digits), second).ptr;
+    keep({digits, static_cast<std::size_t>(end - digits)});
+  }
   /// One word made of several pieces, copied.
   void join(std::initializer_list<std::string_view> pieces) {
     std::string& word = more_room();

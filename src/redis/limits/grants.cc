@@ -27,10 +27,11 @@ void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking
                                                         .weight = asking.weight,
                                                         .limited_by = static_cast<flow::LimitIndex>(limit),
                                                         .epoch = asking.epoch,
-                                                        .in_redis = at});
+                                                        .in_redis = at,
+                                                        .cost = asking.cost});
     shadow_.book(asking.lane(), departure);
     if (last > calls_.clock().to_loop(at) + flow::kOnTime) reports_.move(asking.lane(), departure);
-    shadow_.recent().add(reply.now, asking.weight);
+    shadow_.recent().add(reply.now, largest(asking.load()));
   }
   booking.stop = reply.stop.value_or(Stop::turn);
   booking.scope = reply.scope;
@@ -55,7 +56,7 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
 void Grants::decline(const Asking& asking, std::int64_t at, Booking& booking) {
   booking.scope = Scope::group;
   booking.ask_again = calls_.now();
-  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.lane(), at, asking.weight, asking.epoch);
+  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.lane(), at, asking.load(), asking.epoch);
   semaphores_.ended(asking.lane());
 }
 
@@ -70,7 +71,7 @@ void Grants::ask_in_time(Booking& booking) const {
 void Grants::take_back(const Asking& asking, const BookReply& reply) {
   if (asking.weight == 0) return;  // it took only permits, and these are spare already
   for (auto last = reply.departures.rbegin(); last != reply.departures.rend(); ++last) {
-    reports_.give_back(asking.lane(), last->at, asking.weight, asking.epoch);
+    reports_.give_back(asking.lane(), last->at, asking.load(), asking.epoch);
   }
 }
 

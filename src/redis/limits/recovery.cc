@@ -258,7 +258,7 @@ void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Tim
   } else {
     calls_.memory().enter(reply->generation);
     semaphores_.heard(reply->permits, told);
-    fallback_.note_left(*reply, {}, 0);
+    fallback_.note_left(*reply, {}, {});
     if (recovering(calls_)) join();
   }
 }

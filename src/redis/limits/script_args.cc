@@ -58,9 +58,17 @@ std::string hashed(std::string_view name) {
 
 std::string spelt_route(std::string_view name) { return name.empty() ? std::string() : hashed(name); }
 
-/// The limit's part of its key; a group's hash follows the colon.
+/// A limit's mode, in capitals if it counts the cost.
+std::string spelt_mode(const LimitConfig& limit) {
+  const bool refuses = limit.mode == LimitConfig::Mode::refuse;
+  if (limit.unit.empty()) return refuses ? "r" : "d";
+  return refuses ? "R" : "D";
+}
+
+/// The limit's part of its key; a group's hash follows the colon. No name has a comma.
 std::string spelt(const LimitConfig& limit) {
-  const std::string name(limit_name(limit));
+  std::string name(limit_name(limit));
+  if (!limit.unit.empty()) name += "," + limit.unit;
   const std::string_view colon = limit.per == LimitConfig::Per::group ? ":" : "";
   if (limit.route.empty()) return name + std::string(colon);
   return std::string(limit_key(limit.kind)) + hashed(limit.route + '\n' + name) + std::string(colon);
@@ -85,7 +93,7 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
   places_.clear();
   routes_.clear();
-  holds_all_ = false;
+  holds_all_ = counts_cost_ = false;
   hash_ = hash_of(limits);
   limits_report_ = make_limits_report(limits);
   for (std::size_t i = 0; i < limits.size(); ++i) {
@@ -94,6 +102,7 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     const bool of_group = limit.per == LimitConfig::Per::group;
     places_.push_back(static_cast<flow::LimitIndex>(i));
     const bool narrow = flow::scope_of(limit) != flow::Booking::Scope::upstream;
+    counts_cost_ |= !limit.unit.empty();
     holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
@@ -101,7 +110,7 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
                        .route = limit.route,
                        .key = begin_ + spelt(limit),
                        .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u",
-                                     limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+                                     spelt_mode(limit), a, b, c}});
   }
   add_route(limits, {});
   for (const Limit& limit : limits_) {
@@ -143,19 +152,19 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   asked.processes.empty() ? words.add(touch) : words.join({touch, " ", asked.processes});
   words.keep(line);
   words.number(static_cast<std::int64_t>(asked.count));
-  words.number(asked.weight);
+  add_load(words, asked.load);
   words.number(asked.more);
   words.add(asked.touch ? limits_report_ : hash_);
   add_limits(call, lane, asked.without, asked.permits);
 }
 
 void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
-                           int weight, std::span<const flow::LimitIndex> without) const {
+                           const flow::Load& load, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.add("1");
   call.arguments.number(at);
-  call.arguments.number(weight);
+  add_load(call.arguments, load);
   add_limits(call, lane, without);
 }
 
@@ -167,9 +176,27 @@ void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, flow
   for (const Move& move : moves) {
     call.arguments.number(move.from);
     call.arguments.number(move.to);
-    call.arguments.number(move.weight);
+    add_load(call.arguments, move.load);
   }
   add_limits(call, lane, without);
+}
+
+void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
+                        std::int64_t more, std::span<const flow::LimitIndex> without) const {
+  std::vector<flow::LimitIndex> left_out(without.begin(), without.end());
+  for (const Limit& limit : limits_) {
+    if (!limit.by_cost()) left_out.push_back(limit.place);
+  }
+  const LineKey line = lines_of(lane).line;
+  call.keys.add(head_);
+  if (!std::string_view(line).empty()) add_line(call.keys, line);
+  call.arguments.add(generation);
+  call.arguments.number(at);
+  call.arguments.number(more);
+  call.arguments.add(channel_);
+  call.arguments.add(upstream_);
+  call.arguments.keep(line);
+  add_limits(call, lane, left_out);
 }
 
 void ScriptArgs::refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,

@@ -64,7 +64,7 @@ void Shadow::set_clock(flow::Instant at_zero) {
 }
 
 void Shadow::book(flow::LaneKey lane, flow::Departure& departure) {
-  all_->book(departure.at, lane, departure.weight, departure.epoch);
+  all_->book(departure.at, lane, departure.load(), departure.epoch);
   remember(departure);
 }
 
@@ -80,6 +80,12 @@ void Shadow::give_back(flow::Time now, flow::LaneKey lane, const flow::Departure
   const flow::Departure booked = as_remembered(departure);
   all_->give_back(now, lane, booked);
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, lane, booked); });
+}
+
+bool Shadow::settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  const flow::Departure booked = as_remembered(departure);
+  untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.settle(now, lane, booked, cost); });
+  return all_->settle(now, lane, booked, cost);
 }
 
 void Shadow::refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) {
@@ -165,8 +171,8 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::share: all_->ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch()});
-        all_->book_unlimited(now, ask.lane(), ask.weight, all_->epoch());
+        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost});
+        all_->book_unlimited(now, ask.lane(), ask.load(), all_->epoch());
       }
       break;
     case WhenDown::wait:
@@ -182,7 +188,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
   for (auto& departure : booking.departures) {
     remember(departure);
     untold_.granted(ask.lane(), departure, at_zero_, rule == WhenDown::open);
-    recent_.granted_alone(departure.weight);
+    recent_.granted_alone(largest(departure.load()));
   }
 }
 

@@ -116,7 +116,8 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
                   .count = ask.count,
                   .weight = ask.weight,
                   .more = ask.more + units_besides(calls_.args(), ask),
-                  .base = shadow_->remembered(now)};
+                  .base = shadow_->remembered(now),
+                  .cost = ask.cost};
     if (kept_.any() && !kept_.reserve(now, asking, booking)) return true;
     const auto id = pending_asks_.add(now, std::move(asking));
     if (send(now, id)) return false;
@@ -137,7 +138,7 @@ bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booki
   const flow::ConfigEpoch epoch = shadow_->all().epoch();
   for (std::size_t i = 0; i < at_hand->count; ++i) {
     shadow_->book(ask.lane(),
-                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
+                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch, .cost = ask.cost}));
   }
   if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
@@ -158,7 +159,7 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
                                  .group = asking.group,
                                  .route = asking.route,
                                  .count = asking.count,
-                                 .weight = asking.weight,
+                                 .load = asking.load(),
                                  .more = asking.more,
                                  .permits = permits_,
                                  .without = asking.without};
@@ -247,7 +248,10 @@ void SharedLimiter::apply_reply(const Asking& asking) {
     wait_list_.forget_times();
     Grants::forget_wait(asking, now, booking_);
   } else {
-    fallback_.note_left(reply_, asking.lane(), static_cast<std::int64_t>(reply_.departures.size()) * asking.weight);
+    const auto departures = static_cast<std::int64_t>(reply_.departures.size());
+    fallback_.note_left(
+        reply_, asking.lane(),
+        {.departures = departures, .units = departures * asking.weight, .cost = departures * asking.cost});
   }
   answer(asking.lane());
 }
@@ -301,26 +305,33 @@ Time SharedLimiter::ahead(Time now, flow::LaneKey lane, std::int64_t units, cons
 }
 
 /// By what Redis told last of all processes. For limits of groups, only this process's own memory is known.
-Time SharedLimiter::expected(Time now, flow::LaneKey lane, int weight, std::int64_t units,
+Time SharedLimiter::expected(Time now, flow::LaneKey lane, const flow::Load& load, std::int64_t units,
                              const flow::OtherUnits& others) const {
-  if (!calls_.connected()) return shadow_->all().expected(now, lane, weight, units, others, {});
+  if (!calls_.connected()) return shadow_->all().expected(now, lane, load, units, others, {});
   const Time told = ahead(now, lane, 0, 0);
   if (!quarantine_.empty()) return told;
-  return std::max({told, fleet_.expected(now, lane, weight, units, others),
-                   shadow_->all().expected(now, lane, weight, units, others, fleet_.others())});
+  return std::max({told, fleet_.expected(now, lane, load, units, others),
+                   shadow_->all().expected(now, lane, load, units, others, fleet_.others())});
 }
 
 void SharedLimiter::give_back(Time now, flow::LaneKey lane, const flow::Departure& departure) {
   shadow_->give_back(now, lane, departure);
   semaphores_.ended(lane);
   if (!calls_.connected() || departure.in_redis <= 0) return;
-  reports_.give_back(lane, departure.in_redis, departure.weight, departure.epoch);
+  reports_.give_back(lane, departure.in_redis, departure.load(), departure.epoch);
 }
 
 flow::Departure SharedLimiter::report_late(flow::LaneKey lane, flow::Departure departure, Time at) {
   departure = shadow_->report_late(lane, departure, at);
   reports_.move(lane, departure);
   return departure;
+}
+
+/// Redis calls the lanes that wait for what it has back, also those of this process.
+bool SharedLimiter::settle(Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  const bool was_less = shadow_->settle(now, lane, departure, cost);
+  reports_.settle(lane, departure, cost);
+  return was_less && (!calls_.connected() || kept_.own());
 }
 
 void SharedLimiter::refused(Time now, flow::LaneKey lane, const flow::Departure& departure) {

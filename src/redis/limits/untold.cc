@@ -13,9 +13,9 @@ void Untold::granted(flow::LaneKey lane, const flow::Departure& departure, flow:
     if (!untold) continue;
     if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(*limits_, at_zero, all_.epoch());
     if (unlimited) {
-      (*untold)->book_unlimited(departure.at, lane, departure.weight, departure.epoch);
+      (*untold)->book_unlimited(departure.at, lane, departure.load(), departure.epoch);
     } else {
-      (*untold)->book(departure.at, lane, departure.weight, departure.epoch);
+      (*untold)->book(departure.at, lane, departure.load(), departure.epoch);
     }
   }
 }

@@ -55,7 +55,7 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
                      .group = key_of(book.group),
                      .route = book.route,
                      .count = book.count,
-                     .weight = book.weight,
+                     .load = book.load,
                      .more = book.more,
                      .permits = book.permits,
                      .without = book.without});
@@ -63,12 +63,20 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   return call(Script::book, std::move(done));
 }
 
-void UpstreamCalls::give_back(flow::LaneKey lane, std::int64_t at, int weight,
+void UpstreamCalls::give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load,
                               std::span<const flow::LimitIndex> without) {
   const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.give_back(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, weight, without);
+  args_.give_back(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, load, without);
   call(Script::give_back);
+}
+
+void UpstreamCalls::settle(flow::LaneKey lane, std::int64_t at, std::int64_t more,
+                           std::span<const flow::LimitIndex> without) {
+  const GroupKey group = key_of(lane.group);
+  call_.clear();
+  args_.settle(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, more, without);
+  call(Script::settle);
 }
 
 void UpstreamCalls::report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,

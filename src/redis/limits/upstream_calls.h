@@ -70,7 +70,7 @@ class UpstreamCalls {
     std::string_view group;
     std::string_view route = {};
     std::size_t count = 0;
-    int weight = 1;
+    flow::Load load = {};
     std::int64_t more = 0;
     std::span<const std::string> permits = {};
     std::span<const flow::LimitIndex> without = {};  ///< quarantined limits
@@ -83,7 +83,9 @@ class UpstreamCalls {
   /// When an ask did it last; 0 or earlier: none did.
   flow::Time touched() const { return touched_; }
 
-  void give_back(flow::LaneKey lane, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
+  void give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load,
+                 std::span<const flow::LimitIndex> without);
+  void settle(flow::LaneKey lane, std::int64_t at, std::int64_t more, std::span<const flow::LimitIndex> without);
   void report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
   void refused(flow::LaneKey lane, std::int64_t departed, std::span<const flow::LimitIndex> without);

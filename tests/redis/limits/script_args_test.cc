@@ -53,7 +53,7 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                             .touch = true,
                             .group = "0123",
                             .count = 4,
-                            .weight = 2,
+                            .load = 2,
                             .more = 30,
                             .permits = permits_});
   EXPECT_THAT(texts(call_.keys),
