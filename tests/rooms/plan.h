@@ -31,7 +31,7 @@ inline const std::vector<Room> kRooms{
     {"tls",      {"penstock", "loop"},                                 {"arpa/inet.h", "sys/socket.h", "sys/stat.h"}},
     {"transfer", {"penstock", "access", "loop", "tls"},                 {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
-    {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
+    {"proxy",    {"penstock", "access", "cost", "flow", "http", "loop", "tls", "transfer"}},
     {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "replay", "tls", "transfer"}, {"*"}},
     // clang-format on
 };

@@ -57,7 +57,8 @@ Dispatcher::Dispatcher(Services services)
       upstreams_(services_, *this),
       attempts_(services_, *this),
       memory_(services_.config.caps),
-      resending_(services_, memory_) {}
+      resending_(services_, memory_),
+      costs_(services_, memory_) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -96,9 +97,14 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
       admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
   if (exchange.may_rest()) exchange.origin.keep_client();
-  exchange.weight = admitted->hints.weight;  // which a route may raise
+  exchange.load.weight = admitted->hints.weight;  // which a route may raise
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  if (costs_.reads(exchange, admitted->hints, [this, number = exchange.number] { enter_read(number); })) return &exchange;
   return enter(exchange, admitted->hints);
+}
+
+void Dispatcher::enter_read(ExchangeTable::Id number) {
+  if (Exchange* const exchange = exchanges_.find(number)) enter(*exchange, exchange->load.cost->hints());
 }
 
 /// A request that starts at once takes no place in the queue and none of caps.pendingMemory. A request for which there
@@ -107,6 +113,8 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const Upstream& upstream = *exchange.upstream;
   UpstreamQueue& queue = *exchange.queue;
   const auto number = exchange.number;
+  const auto now = services_.loop.now();
+  costs_.enters(exchange);
   const HeldBytes& client = exchange.sink.held();
   memory_.judge(exchange.memory, client, exchange.bytes());
   const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
@@ -119,18 +127,19 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const bool sorted = queue.scheduler().gates().any() && !exchange.target.tunnel;
   if (sorted) lane = queue.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
-                              .weight = exchange.weight,
+                              .weight = exchange.load.weight,
                               .group = sorted ? lane : exchange.group,
                               .route = exchange.lane().route,
                               .max_wait = may_wait ? may_stay : 0,
                               .tunnel = exchange.may_rest(),
-                              .in_place_of = other};
-  exchange.sendings.deadline = exchange.arrived + *arrival.max_wait;
-  queue.arrive(exchange.arrived, arrival, exchange.ticket);
+                              .in_place_of = other,
+                              .cost = exchange.load.amount().cost};
+  exchange.sendings.deadline = now + *arrival.max_wait;
+  queue.arrive(now, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
-    const auto wait = queue.scheduler().retry_after(entered->arrived, entered->lane(), entered->weight);
+    const auto wait = queue.scheduler().retry_after(now, entered->lane(), entered->load.amount());
     return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
   memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
@@ -141,16 +150,10 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
-  exchange.queue = &exchange.upstream->queue();
   ++exchange.upstream->exchanges;
-  exchange.take_route();
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
-  if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
-  if (const auto& grouping = exchange.upstream->grouping()) {
-    exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
-    exchange.origin.group = grouping->label(exchange.group);
-  }
-  return std::nullopt;
+  exchange.take_place();
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.load.weight)) return too_heavy;
+  return exchange.upstream->reach.judge();
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -279,6 +282,7 @@ void Dispatcher::change() {
   for (const auto number : exchanges_.ids()) {
     Exchange& exchange = *exchanges_.find(number);
     if (http::has_front(exchange.target) && !exchange.tables) exchange.tables = tables;
+    if (exchange.load.reads_body()) exchange.take_place();  // it is in no queue yet
     if (exchange.queue) exchange.queue->renumber(exchange.limited_by, exchange.departure);
     if (exchange.flight) exchange.flight->keep_time();
   }
@@ -405,6 +409,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   if (exchange.flight) exchange.flight->conclude();
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
+  costs_.ends(exchange, ending.kind == EventKind::complete);
   if (exchange.queue) exchange.queue->shares.leave(exchange.share);
   if (exchange.upstream) --exchange.upstream->exchanges;
   UpstreamQueue* queue = exchange.queue;
@@ -420,6 +425,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
 void Dispatcher::body_came(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
     memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
+    costs_.body_came(exchange);
   } else if (exchange.body.whole) {
     exchange.queue->shares.leave(exchange.share);
   }

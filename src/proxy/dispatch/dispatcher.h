@@ -15,6 +15,7 @@
 #include "penstock/snapshot.h"
 #include "proxy/dispatch/admission.h"
 #include "proxy/dispatch/attempt_factory.h"
+#include "proxy/dispatch/costs.h"
 #include "proxy/dispatch/draining.h"
 #include "proxy/dispatch/event_reporter.h"
 #include "proxy/dispatch/resending.h"
@@ -97,6 +98,7 @@ class Dispatcher final : QueueEvents, AttemptEvents {
                        std::size_t count) override;
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);
+  void enter_read(ExchangeTable::Id number);
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 
@@ -110,6 +112,7 @@ class Dispatcher final : QueueEvents, AttemptEvents {
   AttemptFactory attempts_;
   PendingMemory memory_;
   Resending resending_;
+  Costs costs_;
   ExchangeTable exchanges_;  // their attempts use all that is above
   std::uint64_t hints_dropped_ = 0;
   Draining draining_;

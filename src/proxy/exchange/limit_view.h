@@ -40,11 +40,11 @@ class LimitView {
   /// Likewise for those in shadow mode.
   void change_shadow(flow::Time now, std::vector<LimitConfig> shadow);
 
-  /// A request of this weight takes off. The rest as of ShadowWatch.
-  WouldWait departed(flow::LaneKey lane, int weight, Duration most) {
-    departed_.add(weight);
-    if (!lane.route.empty()) count_in(lane.route, weight);
-    return shadow_ ? shadow_->took_off(loop_.now(), lane, weight, most) : WouldWait{};
+  /// A request of this load takes off. The rest as of ShadowWatch.
+  WouldWait departed(flow::LaneKey lane, const flow::Load& load, Duration most) {
+    departed_.add(load.weight);
+    if (!lane.route.empty()) count_in(lane.route, load.weight);
+    return shadow_ ? shadow_->took_off(loop_.now(), lane, load, most) : WouldWait{};
   }
   bool forgettable(flow::Time now) const { return !shadow_ || shadow_->forgettable(now); }
 

@@ -43,10 +43,13 @@ class Upstream {
 
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.
-  std::string group_of(const http::Target& target, const http::Fields& fields) {
-    return groups_.of(target, fields, queue_->limiter(), services_, queue_->name);
+  /// `text`: its name in the body, if that has it.
+  std::string group_of(const http::Target& target, const http::Fields& fields, std::string_view text) {
+    return groups_.of(target, fields, text, queue_->limiter(), services_, queue_->name);
   }
   const std::optional<Grouping>& grouping() const { return groups_.grouping(); }
+  /// What is read from bodies: costs, and names of groups. Null: nothing.
+  const std::shared_ptr<const BodyTerms>& body_terms() const { return groups_.body_terms(); }
   /// Null: it has none. A change of the settings makes new ones.
   const std::shared_ptr<const Routes>& routes() const { return routes_; }
 

@@ -80,6 +80,12 @@ void UpstreamQueue::land(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.land(now, ticket, commands_); });
 }
 
+void UpstreamQueue::settle(flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  apply([&](flow::Time now) {
+    if (limiter_->settle(now, lane, departure, cost)) scheduler_.settled(now, lane, commands_);
+  });
+}
+
 void UpstreamQueue::cancel(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.cancel(now, ticket, commands_); });
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// See costs.h.
+#include "proxy/dispatch/costs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "proxy/exchange/upstream.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::int64_t kQuiet = 60'000'000;  // between two notices
+}  // namespace
+
+// What it holds meanwhile counts as of any request that waits. If there is no memory for bodies, its size must do.
+bool Costs::reads(Exchange& exchange, const http::RequestHints& hints, std::function<void()> enter) const {
+  Upstream& upstream = *exchange.upstream;
+  const auto& terms = upstream.body_terms();
+  if (!terms || exchange.may_rest() || exchange.is_permit()) return false;
+  exchange.load.cost = std::make_unique<CostReading>(terms, exchange.head);
+  if (!exchange.load.cost->needs_body() || !memory_.has_room_for_bodies()) return false;
+  memory_.judge(exchange.memory, exchange.sink.held(), exchange.bytes());
+  if (exchange.memory.full() != PendingMemory::Full::no) return false;
+  memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
+  const auto& caps = services_.config.caps;
+  const std::int64_t until = services_.loop.now() + exchange.timeouts().body.count();
+  exchange.load.cost->wait(services_.loop, {std::min(caps.replay_body, caps.pending_body_bytes), until}, hints,
+                           std::move(enter));
+  return true;
+}
+
+void Costs::body_came(Exchange& exchange) const {
+  if (!exchange.load.reads_body()) return;
+  exchange.load.cost->body_came(exchange.body.next(), exchange.body.whole || !memory_.has_room_for_bodies());
+}
+
+void Costs::enters(Exchange& exchange) const {
+  Upstream& upstream = *exchange.upstream;
+  std::string_view name;
+  if (auto* const cost = exchange.load.cost.get()) {
+    cost->enter(exchange.body.size(), exchange.body.whole);
+    name = cost->group();
+  }
+  const auto& grouping = upstream.grouping();
+  if (!grouping) return;
+  exchange.group = upstream.group_of(exchange.target, exchange.head.fields, name);
+  exchange.origin.group = grouping->label(exchange.group);
+}
+
+void Costs::ends(Exchange& exchange, bool whole) {
+  auto* const cost = exchange.load.cost.get();
+  if (!cost || !exchange.flight || !cost->has_cost()) return;
+  const auto actual = cost->actual(whole);
+  if (actual.implausible) complain(exchange);
+  if (actual.units == exchange.departure.taken().cost) return;
+  exchange.queue->settle(exchange.lane(), exchange.departure.taken(), actual.units);
+}
+
+void Costs::complain(const Exchange& exchange) {
+  const auto now = services_.loop.now();
+  if (complained_ && now < *complained_ + kQuiet) return;
+  complained_ = now;
+  services_.notices({.level = LogLevel::warn,
+                     .text = exchange.upstream->name + ": an answer tells a cost below 0 or beyond cost.max; what was " +
+                             "estimated counts"});
+}
+
+}  // namespace penstock::proxy
