@@ -18,8 +18,7 @@ struct CostConfig {
   std::vector<std::string> estimate;
   /// How it is read from the answer: as `estimate`, but for `bytes/N`. Empty: it is what was estimated.
   std::vector<std::string> actual;
-  std::optional<int> max;     ///< no cost beyond it counts, 1 to 1e9; nullopt: see most_cost()
-  bool stream_usage = false;  ///< `stream_options.include_usage` is added to a JSON body that asks for a stream
+  std::optional<int> max;  ///< no cost beyond it counts, 1 to 1e9; nullopt: see most_cost()
   bool operator==(const CostConfig&) const = default;
 };
 

@@ -237,7 +237,7 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
       return true;
     case report_late: {
       const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), some_load()},
-                                         {at, at + 5, 2}};
+                                        {at, at + 5, 2}};
       process.script_args.report_late(call, known, from, std::span(moves).first(1 + below(2)));
       return true;
     }

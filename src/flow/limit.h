@@ -95,9 +95,7 @@ class Limit {
   /// A departure that was committed for `at` is known, `now`, to have taken so many units more, or fewer. More are a
   /// debt, which may go beyond what the limit allows: they count as a departure. Of fewer it has no more back than it
   /// would have if it had been committed so at once.
-  virtual void correct(Instant at, Instant now, int more) {
-    more > 0 ? commit(now, more) : give_back(at, -more);
-  }
+  virtual void correct(Instant at, Instant now, int more) { more > 0 ? commit(now, more) : give_back(at, -more); }
   /// A departure committed for `from` left later, at `to`: it counts from `to` on.
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.

@@ -42,9 +42,9 @@ inline constexpr LimitIndex kRedis = -3;    ///< Redis does not answer, and `whe
 inline constexpr LimitIndex kSlots = -4;    ///< max_concurrent requests were in flight; no limiter returns this
 inline constexpr LimitIndex kTunnels = -5;  ///< max_tunnels tunnels are open; no limiter returns this
 
-/// What a lane asks for: departures for the requests at its head that have the same weight and cost. Weight 0 is no departure: a
-/// tunnel that rested resumes, and takes a permit of each semaphore. It is not held by other limits or pauses, which
-/// govern departures; it is granted for `now` or not at all, and landed() ends it.
+/// What a lane asks for: departures for the requests at its head that have the same weight and cost. Weight 0 is no
+/// departure: a tunnel that rested resumes, and takes a permit of each semaphore. It is not held by other limits or
+/// pauses, which govern departures; it is granted for `now` or not at all, and landed() ends it.
 struct Ask {
   std::string_view group;
   std::string_view route = {};

@@ -51,11 +51,11 @@ struct Request {
   Stage stage = Stage::released;
   bool beyond_queue : 1 = false;  ///< has no place in the full queue: waits only for an answer that may start it
   bool tunnel : 1 = false;
-  bool spare : 1 = false;        ///< a tunnel that makes room before others
-  bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
-  bool let_in : 1 = false;       ///< has been outside: it may stand behind others that arrived later
-  bool gated : 1 = false;        ///< a gate of a pause waits for its answer
-  std::uint16_t rank = 0;        ///< how many arrived before it at the same time; of a crowd, at most kLastRank
+  bool spare : 1 = false;    ///< a tunnel that makes room before others
+  bool outside : 1 = false;  ///< a tunnel that waits outside its lane until another tunnel ends
+  bool let_in : 1 = false;   ///< has been outside: it may stand behind others that arrived later
+  bool gated : 1 = false;    ///< a gate of a pause waits for its answer
+  std::uint16_t rank = 0;    ///< how many arrived before it at the same time; of a crowd, at most kLastRank
   union {
     int cost = 1;              ///< of all but tunnels, which have none
     std::uint32_t ms_outside;  ///< of a tunnel: how long it waited outside

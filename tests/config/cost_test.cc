@@ -44,13 +44,11 @@ TEST(Cost, is_read_with_all_its_keys) {
       estimate: [json:max_completion_tokens, json:max_tokens, bytes/4]
       actual: [json:usage.total_tokens, anthropic]
       max: 5000
-      streamUsage: true
 )");
   const CostConfig wanted{.unit = "tokens",
                           .estimate = {"json:max_completion_tokens", "json:max_tokens", "bytes/4"},
                           .actual = {"json:usage.total_tokens", "anthropic"},
-                          .max = 5000,
-                          .stream_usage = true};
+                          .max = 5000};
   EXPECT_EQ(settings.cost, wanted);
 }
 
@@ -124,10 +122,6 @@ TEST(Cost, has_a_most_that_its_limits_let_leave) {
   EXPECT_THAT(
       complaints("    cost: { unit: tokens, estimate: openai, max: 301 }\n" + limits),
       ElementsAre(AllOf(StartsWith("f:5:50: "), HasSubstr("tokenBucket lets at most 300 units leave together"))));
-}
-
-TEST(Cost, asks_streams_for_usage_only_where_it_is_read) {
-  EXPECT_THAT(complaints_of_cost("estimate: openai, streamUsage: true"), ElementsAre(HasSubstr("which nothing reads")));
 }
 
 TEST(Unit, is_that_of_the_cost) {

@@ -275,7 +275,6 @@ TEST(Schema, refuses_costs_that_the_reader_refuses) {
         "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: OpenAI}}}}",
         "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, max: 1.5}}}}",
         "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, actual: [x]}}}}",
-        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, streamUsage: on}}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{semaphore: {capacity: 1, unit: tokens}}]}}}",
         "{version: 1, defaults: {cost: {unit: tokens, estimate: openai}}}"}) {
     expect_refused_by_both(root, text);

@@ -20,9 +20,7 @@ std::string text(double number) {
 }
 
 /// A cost of 1 is not told: no limit counts it, or it is that.
-std::string text(const flow::Load& load) {
-  return text(load.weight) + (load.cost == 1 ? "" : " " + text(load.cost));
-}
+std::string text(const flow::Load& load) { return text(load.weight) + (load.cost == 1 ? "" : " " + text(load.cost)); }
 
 Texts numbers_of(const PacerConfig& pacer) {
   return {text(pacer.qps), text(pacer.max_burst), text(pacer.burst_allowance_factor)};
@@ -182,8 +180,8 @@ test::RedisReply Asker::settle(Time now, std::string_view group, const flow::Dep
   Texts keys{key("head")};
   if (!group.empty()) keys.push_back(key("line", group));
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
-  Texts arguments{generation_,    text(instant(departure.at)), text(cost - departure.cost),
-                  "penstock:to:", upstream_,                   std::string(group)};
+  Texts arguments{generation_, text(instant(departure.at)), text(cost - departure.cost), "penstock:to:",
+                  upstream_,   std::string(group)};
   for (const LimitConfig& limit : limits_) {
     const std::size_t its = arguments.size();
     add_limit(arguments, limit);

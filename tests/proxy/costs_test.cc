@@ -40,9 +40,8 @@ class CostsTest : public DispatcherTest {
     config_.upstreams.push_back({.name = "api", .match = {{.host = "127.0.0.1"}}});
     config_.access.connect_anywhere = true;
     settings().queue.max_wait = 3h;
-    settings().cost = CostConfig{.unit = "tokens",
-                                 .estimate = {"json:max_tokens", "bytes/4"},
-                                 .actual = {"json:usage.total_tokens"}};
+    settings().cost =
+        CostConfig{.unit = "tokens", .estimate = {"json:max_tokens", "bytes/4"}, .actual = {"json:usage.total_tokens"}};
     settings().limits.push_back({.kind = SlidingWindowConfig{.max = 1'000, .interval = std::chrono::hours{1}},
                                  .name = "tokens",
                                  .unit = "tokens"});

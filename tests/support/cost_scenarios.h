@@ -10,8 +10,8 @@ namespace penstock::scenarios {
 
 // - Taken back of what was reserved in vain: slidingWindow, what stands at that departure's time, wherever; window and
 //   counter, if it is the period of that departure still; pacer, of the newest departure alone. A tokenBucket remembers
-//   from its first correction on how many tokens were in use; of a departure before that it has less back by the refills
-//   since, of which one that has just begun counts whole.
+//   from its first correction on how many tokens were in use; of a departure before that it has less back by the
+//   refills since, of which one that has just begun counts whole.
 inline std::vector<Scenario> costs() {
   return {
       {"a_bucket_gives_back_what_no_refill_can_have_paid",
@@ -20,8 +20,8 @@ inline std::vector<Scenario> costs() {
        {at(0), at(ms(100), 0), at(ms(200), 0)}},  // five of the six came back
       {"a_bucket_that_remembers_gives_all_back",
        {of_tokens(bucket(10, 1, ms(100)))},
-       {Arrive{0}, Settle{0, 0, 0}, Arrive{ms(1), 1, 1, {}, 9}, Settle{ms(250), 1, 3},
-        Arrive{ms(260), 1, 1, {}, 9}, Arrive{ms(270)}},
+       {Arrive{0}, Settle{0, 0, 0}, Arrive{ms(1), 1, 1, {}, 9}, Settle{ms(250), 1, 3}, Arrive{ms(260), 1, 1, {}, 9},
+        Arrive{ms(270)}},
        {at(0), at(ms(1)), at(ms(260)), at(ms(300), 0)}},  // 9 less 2 refills and 6 are 1
       {"a_bucket_lets_a_debt_be_paid_first",
        {of_tokens(bucket(10, 1, ms(100)))},

@@ -62,8 +62,8 @@ void Costs::complain(const Exchange& exchange) {
   if (complained_ && now < *complained_ + kQuiet) return;
   complained_ = now;
   services_.notices({.level = LogLevel::warn,
-                     .text = exchange.upstream->name + ": an answer tells a cost below 0 or beyond cost.max; what was " +
-                             "estimated counts"});
+                     .text = exchange.upstream->name +
+                             ": an answer tells a cost below 0 or beyond cost.max; what was " + "estimated counts"});
 }
 
 }  // namespace penstock::proxy

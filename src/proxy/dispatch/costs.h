@@ -19,8 +19,8 @@ class Costs {
   /// Both must outlive this.
   Costs(const Services& services, PendingMemory& memory) : services_(services), memory_(memory) {}
 
-  /// True: the exchange waits for its body, and `enter` is called later, from the loop, unless it ends before. False: it
-  /// enters its lane at once.
+  /// True: the exchange waits for its body, and `enter` is called later, from the loop, unless it ends before. False:
+  /// it enters its lane at once.
   bool reads(Exchange& exchange, const http::RequestHints& hints, std::function<void()> enter) const;
   /// More of the body has come.
   void body_came(Exchange& exchange) const;

@@ -99,7 +99,8 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   if (exchange.may_rest()) exchange.origin.keep_client();
   exchange.load.weight = admitted->hints.weight;  // which a route may raise
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
-  if (costs_.reads(exchange, admitted->hints, [this, number = exchange.number] { enter_read(number); })) return &exchange;
+  if (costs_.reads(exchange, admitted->hints, [this, number = exchange.number] { enter_read(number); }))
+    return &exchange;
   return enter(exchange, admitted->hints);
 }
 

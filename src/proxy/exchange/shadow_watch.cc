@@ -31,7 +31,8 @@ WouldWait ShadowWatch::took_off(flow::Time now, flow::LaneKey lane, const flow::
   if (!limits_.has_room_for(lane.group)) lane.group = kOtherGroups;
   const auto held = limits_.took_off(now, lane, load, most.count());
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (governs(configured_[i], lane.route)) counts_[i].units += static_cast<std::uint64_t>(configured_[i].unit.empty() ? load.weight : load.cost);
+    if (governs(configured_[i], lane.route))
+      counts_[i].units += static_cast<std::uint64_t>(configured_[i].unit.empty() ? load.weight : load.cost);
   }
   if (held.by == flow::kNoLimit) return {};
   const auto by = static_cast<std::size_t>(held.by);

@@ -50,8 +50,7 @@ void DepartureReports::look_at_limits() {
   learns_ = std::ranges::any_of(limits_, learns);
 }
 
-void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load,
-                                 flow::ConfigEpoch epoch) {
+void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load, flow::ConfigEpoch epoch) {
   calls_.give_back(lane, late_.take_back(told_by(lane), at, load), load, not_counting(lane, epoch));
 }
 

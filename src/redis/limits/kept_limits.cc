@@ -40,9 +40,8 @@ flow::DepartureSearch::Others KeptLimits::reserved_by_others(flow::LaneKey lane)
 
 /// `times` is 1, or -1 when the reservation ends. It may have begun when no limit was of a route.
 void KeptLimits::reserve(const Asking& asking, int times) {
-  const flow::DepartureSearch::Taken one{.departures = times,
-                                         .units = std::int64_t{times} * asking.weight,
-                                         .cost = std::int64_t{times} * asking.cost};
+  const flow::DepartureSearch::Taken one{
+      .departures = times, .units = std::int64_t{times} * asking.weight, .cost = std::int64_t{times} * asking.cost};
   reserved_.add(one);
   if (!some_of_routes_ && of_groups_.empty()) return;
   const auto add = [&one](auto& map, const std::string& name) {

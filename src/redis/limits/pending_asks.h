@@ -43,9 +43,7 @@ struct Asking {
 
   flow::LaneKey lane() const { return flow::LaneKey(group, route); }
   flow::Load load() const { return flow::Load(weight, cost); }
-  flow::Ask ask() const {
-    return {.group = group, .route = route, .count = count, .weight = weight, .cost = cost};
-  }
+  flow::Ask ask() const { return {.group = group, .route = route, .count = count, .weight = weight, .cost = cost}; }
 };
 
 class PendingAsks {

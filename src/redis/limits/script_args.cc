@@ -105,12 +105,12 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     counts_cost_ |= !limit.unit.empty();
     holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
-    limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
-                       .of_group = of_group,
-                       .route = limit.route,
-                       .key = begin_ + spelt(limit),
-                       .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u",
-                                     spelt_mode(limit), a, b, c}});
+    limits_.push_back(
+        {.place = static_cast<flow::LimitIndex>(i),
+         .of_group = of_group,
+         .route = limit.route,
+         .key = begin_ + spelt(limit),
+         .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u", spelt_mode(limit), a, b, c}});
   }
   add_route(limits, {});
   for (const Limit& limit : limits_) {

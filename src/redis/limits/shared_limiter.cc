@@ -137,8 +137,8 @@ bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booki
   if (!at_hand) return false;
   const flow::ConfigEpoch epoch = shadow_->all().epoch();
   for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_->book(ask.lane(),
-                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch, .cost = ask.cost}));
+    shadow_->book(ask.lane(), booking.departures.emplace_back(
+                                  flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch, .cost = ask.cost}));
   }
   if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
