@@ -65,6 +65,7 @@ struct LimitSnapshot {
   /// What it was set to: `15/s`, `60/1m`, `3`. Empty: an adaptive limit, which learns that; the window beside a `rate`.
   std::string allows;
   std::string route;  ///< the one whose requests alone it governs, of which `name` has the name too; empty: all
+  std::string unit;   ///< what it counts; empty: requests, by their weights
   LimitConfig::Mode mode = LimitConfig::Mode::delay;
   bool shared = false;  ///< through Redis, and Redis keeps it now
   bool known = true;    ///< false: Redis has not told yet, or does not answer; the figures below mean nothing
@@ -75,7 +76,8 @@ struct LimitSnapshot {
   std::optional<double> rate;         ///< of a pacer or an adaptive limit: units a second
   std::optional<Duration> opens_in;   ///< until it lets one more unit pass; nullopt: time alone opens nothing
   std::optional<Duration> resets_in;  ///< until its window or period ends, or its bucket is full; nullopt: has no such
-  /// Departed in it from this process, since the upstream was created. Of a group's limit they are not counted: 0.
+  /// Departed in it from this process, since the upstream was created; of costs, what was reserved. Of a group's limit
+  /// they are not counted: 0.
   std::uint64_t units = 0;
   std::uint64_t would_wait = 0;  ///< in shadow mode: how many requests it would have made wait; not of a group's limit
   bool operator==(const LimitSnapshot&) const = default;

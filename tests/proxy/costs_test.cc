@@ -81,6 +81,8 @@ TEST_F(CostsTest, are_reserved_as_estimated_and_settled_as_the_answer_tells) {
   EXPECT_EQ(told_[0].estimated_by, "json:max_tokens");
   EXPECT_EQ(told_[0].cost, std::nullopt);
   EXPECT_EQ(told_[1].cost, 120);
+  EXPECT_EQ(upstream("api").limits[0].unit, "tokens");
+  EXPECT_EQ(upstream("api").limits[0].units, 700u);
   expect_at_rest();
 }
 

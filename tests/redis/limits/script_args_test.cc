@@ -126,6 +126,28 @@ TEST_F(SpellingTest, of_what_is_taken_back) {
   EXPECT_THAT(kinds(4), ElementsAre("pacer", "counter", "-", "tokenBucket")) << "no permit goes back by it";
 }
 
+// Its state is under another key than that of the same limit with another unit.
+TEST_F(SpellingTest, of_limits_that_count_the_cost) {
+  const ScriptArgs costs("p", "up", "me",
+                         {{.kind = SlidingWindowConfig{.max = 9, .interval = Duration(7)}, .unit = "tokens"},
+                          {.kind = PacerConfig{.qps = 5},
+                           .name = "each",
+                           .per = LimitConfig::Per::group,
+                           .mode = LimitConfig::Mode::refuse,
+                           .unit = "tokens"},
+                          {.kind = CounterConfig{.max = 3, .period = Duration(8)}}});
+  EXPECT_TRUE(costs.counts_cost(0) && costs.counts_cost(1) && !costs.counts_cost(2));
+  costs.give_back(call_, "g", "0123", 7, flow::Load(2, 900));
+  EXPECT_EQ(texts(call_.arguments)[3], "2 900");
+  call_.clear();
+  costs.settle(call_, "g", "0123", 5'000'000'000, -880);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123", "p:{up}:slidingWindow,tokens",
+                                             "p:{up}:each,tokens:0123", "p:{up}:counter"));
+  EXPECT_THAT(texts(call_.arguments),
+              ElementsAre("g", "5000000000", "-880", "p:to:", "up", "0123", "slidingWindow", "u", "D", "9", "7", "0",
+                          "pacer", "n", "R", "5", "0", "0.5", "-", "u", "d", "3", "8", "0"));
+}
+
 TEST_F(SpellingTest, of_departures_that_left_late) {
   script_args_.report_late(call_, "g", "0123",
                            std::vector<ScriptArgs::Move>{{5'000'000'000, 5'000'020'000, 2}, {6, 7, 1}});
