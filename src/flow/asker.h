@@ -71,12 +71,6 @@ class Asker {
   /// This many departures of that group were given back: other lanes may ask for them, and tunnels for their permits.
   void departures_came(Time now, std::string_view group, std::size_t count);
 
-  /// A limit has units back: lanes that were told to wait may ask for them.
-  void units_came(Time now, std::string_view group) {
-    stop_.lift(now);
-    lanes_.units_came(now, group);
-  }
-
   /// Needed after any change to a lane: gives back what it does not need, and puts it where it belongs among the lanes.
   /// The lane may be deleted by this.
   void settle(Time now, Lane& lane);

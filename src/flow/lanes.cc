@@ -207,15 +207,6 @@ void Lanes::departures_came(Time now, std::string_view group, std::size_t count)
   for (std::size_t left = count; left > 0; --left) offer_permit(now, awaiting_, Booking::Scope::upstream);
 }
 
-// Of the lanes that were told alone one asks. The others ask when they were told to: each try costs an ask.
-void Lanes::units_came(Time now, std::string_view group) {
-  each_of_group(group, [&](Lane& lane) {
-    if (lane.ask.told_to_wait() && !lane.for_route.asks) rest(now, lane);
-  });
-  for (auto& [name, route] : routes_) lift(now, route);
-  if (!told_alone_.empty()) rest(now, told_alone_.front());
-}
-
 void Lanes::permit_came(Time now, Lane& lane) {
   permit_of_group_came(now, *this, lane.group());
   if (lane.route) offer_permit(now, lane.route->awaiting, Booking::Scope::route);

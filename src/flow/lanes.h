@@ -116,8 +116,6 @@ class Lanes {
   /// This many departures of that group became free: all its lanes, and as many others, may ask earlier than they were
   /// told.
   void departures_came(Time now, std::string_view group, std::size_t count);
-  /// A limit of that group, of a route or of the upstream has units back, and no permit came with them.
-  void units_came(Time now, std::string_view group);
   /// A permit of the lane's group, of its route or of the upstream came free. All lanes that wait for one of the group
   /// may ask; the others are for the lanes that have waited longest.
   void permit_came(Time now, Lane& lane);

@@ -177,14 +177,11 @@ void LocalLimiter::pause(Time now, std::string_view group, Time until) {
 
 bool LocalLimiter::shorten_pauses(Time, Time latest) { return limits_.shorten_pauses(clock_.instant(latest)); }
 
-void LocalLimiter::book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch) {
+void LocalLimiter::book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch, Excess excess) {
   const Instant then = clock_.instant(at);
-  limits_.commit(then, lane, limits_.refreshed(then, lane), load, epoch);
-}
-
-void LocalLimiter::book_unlimited(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch) {
-  const Instant then = clock_.instant(at);
-  limits_.commit_within(then, lane, limits_.refreshed(then, lane), load, epoch);
+  LimitSet::Group* const known = limits_.refreshed(then, lane);
+  if (excess == Excess::is_dropped) return limits_.commit_within(then, lane, known, load, epoch);
+  limits_.commit(then, lane, known, load, epoch);
 }
 
 bool LocalLimiter::forgettable(Time now) const { return limits_.forgettable(clock_.instant(now)); }

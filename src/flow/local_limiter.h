@@ -78,14 +78,11 @@ class LocalLimiter final : public Limiter {
   void set_limits(std::vector<LimitConfig> limits);
   /// The epoch of departures granted from now on.
   ConfigEpoch epoch() const { return epoch_; }
-  /// Whether departures of that epoch count in this limit.
-  bool counts(LimitIndex limit, ConfigEpoch epoch) const { return limits_.rule(limit).since <= epoch; }
+  /// What of a departure is beyond what a limit allows: it delays later ones, or is forgotten.
+  enum class Excess : std::uint8_t { is_debt, is_dropped };
   /// Records a departure granted elsewhere: all limits in which its epoch counts commit it, even if they would not have
-  /// allowed it.
-  void book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch = 0);
-  /// The same for a departure granted without regard to the limits. Each limit counts it at most until it is full, and
-  /// keeps no debt for the excess.
-  void book_unlimited(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch);
+  /// allowed it. Granted without regard to the limits, each counts it at most until it is full (`is_dropped`).
+  void book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch = 0, Excess excess = Excess::is_debt);
   struct Look {
     std::function<bool(LimitIndex limit)> counts;  ///< which limits are considered; empty: all
     DepartureSearch::Others others = {};           ///< what other lanes are about to take

@@ -247,13 +247,6 @@ void Scheduler::retry(Time now, Booking::Scope scope, LaneKey key, Commands& com
   run_until_stable(now, commands);
 }
 
-void Scheduler::settled(Time now, LaneKey lane, Commands& commands) {
-  time_passed(now);
-  server_.refuse_overdue(now - 1, now, commands);
-  asker_.units_came(now, lane.group);
-  run_until_stable(now, commands);
-}
-
 void Scheduler::change(Time now, const Settings& settings, std::span<const LimitIndex> moved, Commands& commands) {
   time_passed(now);
   set(settings);
@@ -265,6 +258,13 @@ void Scheduler::change(Time now, const Settings& settings, std::span<const Limit
 
 LimitIndex Scheduler::limited_by(Time now, Ticket ticket) const {
   return requests_.stage(ticket) == Stage::released ? kNoLimit : reasons_.of(now, requests_[ticket.index]);
+}
+
+void units_came(Scheduler& scheduler, Time now, LaneKey lane, Commands& commands) {
+  using Scope = Booking::Scope;
+  scheduler.retry(now, Scope::upstream, {}, commands);
+  scheduler.retry(now, Scope::group, LaneKey(lane.group), commands);
+  if (!lane.route.empty()) scheduler.retry(now, Scope::route, lane, commands);
 }
 
 }  // namespace penstock::flow

@@ -148,9 +148,6 @@ class Scheduler {
   /// What an asynchronous limiter told lanes to wait for has come: that lane may ask again, or all lanes in turn, of
   /// the upstream or of the route. See LimiterEvents::retry().
   void retry(Time now, Booking::Scope scope, LaneKey key, Commands& commands);
-  /// The limiter was told that a request of that lane has cost less than was reserved for it, and says that lanes which
-  /// wait may ask again.
-  void settled(Time now, LaneKey lane, Commands& commands);
   /// These settings hold from now on. If the limits changed, the limiter was told just before: `moved` gives for each
   /// old limit its new index, kNoLimit if it is gone. No waiting request is refused and none in flight is cut for the
   /// change; what is booked stays. With more slots some requests start at once; with fewer, none gets a slot until
@@ -218,5 +215,8 @@ class Scheduler {
 inline bool idle(const Scheduler& scheduler) {
   return scheduler.pending() == 0 && scheduler.slots_held() == 0 && scheduler.tunnels().resting == 0;
 }
+
+/// Limits of that lane have units back: lanes which were told to wait for them may ask again.
+void units_came(Scheduler& scheduler, Time now, LaneKey lane, Commands& commands);
 
 }  // namespace penstock::flow

@@ -201,7 +201,7 @@ class LimiterFixture final : public flow::LimiterEvents {
   /// The request that took the n-th departure that was granted has cost so much.
   void settle(std::size_t n, int cost, flow::LaneKey lane = {}) {
     const flow::Departure departure = granted().at(n);
-    if (limiter_->settle(loop_.now(), lane, departure, cost)) heart_.settled(loop_.now(), lane, commands_);
+    if (limiter_->settle(loop_.now(), lane, departure, cost)) flow::units_came(heart_, loop_.now(), lane, commands_);
     carry_out();
   }
   /// As an answer that asks for a pause.

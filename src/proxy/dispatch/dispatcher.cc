@@ -99,13 +99,11 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   if (exchange.may_rest()) exchange.origin.keep_client();
   exchange.load.weight = admitted->hints.weight;  // which a route may raise
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
-  if (costs_.reads(exchange, admitted->hints, [this, number = exchange.number] { enter_read(number); }))
-    return &exchange;
+  const auto enter_read = [this, number = exchange.number] {
+    if (Exchange* const read = exchanges_.find(number)) enter(*read, read->load.cost->hints());
+  };
+  if (costs_.reads(exchange, admitted->hints, enter_read)) return &exchange;
   return enter(exchange, admitted->hints);
-}
-
-void Dispatcher::enter_read(ExchangeTable::Id number) {
-  if (Exchange* const exchange = exchanges_.find(number)) enter(*exchange, exchange->load.cost->hints());
 }
 
 /// A request that starts at once takes no place in the queue and none of caps.pendingMemory. A request for which there

@@ -98,7 +98,6 @@ class Dispatcher final : QueueEvents, AttemptEvents {
                        std::size_t count) override;
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);
-  void enter_read(ExchangeTable::Id number);
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 

@@ -15,6 +15,19 @@ Grants::Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, Dep
                Semaphores& semaphores)
     : calls_(calls), shadow_(shadow), kept_(kept), reports_(reports), semaphores_(semaphores) {}
 
+bool Grants::at_hand(Time now, const flow::Ask& ask, Booking& booking) {
+  if (!semaphores_.permits_only() && (ask.weight > 0 || kept_.own())) return false;
+  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
+  if (!at_hand) return false;
+  const flow::ConfigEpoch epoch = shadow_.all().epoch();
+  for (std::size_t i = 0; i < at_hand->count; ++i) {
+    shadow_.book(ask.lane(), booking.departures.emplace_back(
+                                 flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch, .cost = ask.cost}));
+  }
+  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
+  return true;
+}
+
 void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking) {
   booking.clear();
   Time last = shadow_.recalled(asking.base);

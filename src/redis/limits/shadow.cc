@@ -172,7 +172,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
         booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost});
-        all_->book_unlimited(now, ask.lane(), ask.load(), all_->epoch());
+        all_->book(now, ask.lane(), ask.load(), all_->epoch(), flow::LocalLimiter::Excess::is_dropped);
       }
       break;
     case WhenDown::wait:

@@ -110,7 +110,8 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   wait_list_.asked(now);
   if (calls_.connected()) {
-    if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
+    if (semaphores_.any() && !(ask.weight > 0 && pauses_.may_hold(now)) && grants_.at_hand(now, ask, booking))
+      return true;
     Asking asking{.group = std::string(ask.group),
                   .route = std::string(ask.route),
                   .count = ask.count,
@@ -129,21 +130,6 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   return true;
 }
 
-/// If only permits are needed, permits of flights that landed start waiting lanes of this process.
-bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booking) {
-  const bool only_permits = semaphores_.permits_only() || (ask.weight == 0 && !kept_.own());
-  if (!only_permits || (ask.weight > 0 && pauses_.may_hold(now))) return false;
-  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
-  if (!at_hand) return false;
-  const flow::ConfigEpoch epoch = shadow_->all().epoch();
-  for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_->book(ask.lane(), booking.departures.emplace_back(
-                                  flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch, .cost = ask.cost}));
-  }
-  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
-  return true;
-}
-
 /// False: Redis is down.
 bool SharedLimiter::send(Time now, PendingAsks::Id id) {
   reports_.tell_overdue();
@@ -154,7 +140,7 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
   asking.claims = semaphores_.claim(asking.lane(), permits_);
   asking.told = calls_.now();
   const UpstreamCalls::Book book{.alive = fleet_.alive(),
-                                 .touch = calls_.touch_due(now),
+                                 .touch = touch_due(calls_, now),
                                  .has_unknown = shadow_->has_unknown(),
                                  .group = asking.group,
                                  .route = asking.route,

@@ -94,7 +94,6 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
  private:
   /// It is told nothing of this in Redis, as its flights go on. Only the destructor may be called afterwards.
   friend Handover take_over(std::unique_ptr<flow::Limiter> former);
-  bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
   bool send(flow::Time now, PendingAsks::Id id);
   void answered(PendingAsks::Id id, const Outcome& outcome, flow::Time sent);
   const BookReply* read(const Outcome& outcome, std::size_t count, std::size_t semaphores, flow::Time sent) override;

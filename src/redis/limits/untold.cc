@@ -8,15 +8,13 @@
 namespace penstock::redis {
 
 void Untold::granted(flow::LaneKey lane, const flow::Departure& departure, flow::Instant at_zero, bool unlimited) {
+  using Excess = flow::LocalLimiter::Excess;
+  const Excess excess = unlimited ? Excess::is_dropped : Excess::is_debt;
   granted_until_ = std::max(granted_until_, departure.at);
   for (auto* untold : {&unknown_, told_ != 0 ? &later_ : nullptr}) {
     if (!untold) continue;
     if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(*limits_, at_zero, all_.epoch());
-    if (unlimited) {
-      (*untold)->book_unlimited(departure.at, lane, departure.load(), departure.epoch);
-    } else {
-      (*untold)->book(departure.at, lane, departure.load(), departure.epoch);
-    }
+    (*untold)->book(departure.at, lane, departure.load(), departure.epoch, excess);
   }
 }
 

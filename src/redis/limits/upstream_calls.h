@@ -78,8 +78,6 @@ class UpstreamCalls {
   /// For these calls: false: Redis is down, and `done` will not be called. Otherwise it is called once, later, and has
   /// to check ref() first.
   bool book(flow::Time now, const Book& book, Call::Done done);
-  /// Half a second after the last ask that did it, an ask is to `touch`: a process that asks needs no extra call.
-  bool touch_due(flow::Time now) const { return now - touched_ >= kTouchAfter; }
   /// When an ask did it last; 0 or earlier: none did.
   flow::Time touched() const { return touched_; }
 
@@ -106,8 +104,6 @@ class UpstreamCalls {
   void publish(std::string_view words) { shared_.publish_to_all(upstream_ + " " + std::string(words)); }
 
  private:
-  static constexpr flow::Time kTouchAfter = AskedLeft::kEvery;
-
   /// Without `done` nothing is called but OnFailure, where it fails.
   bool call(Script script, Call::Done done = {});
 
@@ -126,6 +122,9 @@ class UpstreamCalls {
   AskedLeft asked_left_;  // of routes that have limits of their own
   base::WeakSelf<UpstreamCalls> self_{this};
 };
+
+/// Half a second after the last ask that did it, an ask is to `touch`: a process that asks needs no extra call.
+inline bool touch_due(const UpstreamCalls& calls, flow::Time now) { return now - calls.touched() >= AskedLeft::kEvery; }
 
 inline LaneLines lines_of(const UpstreamCalls& calls, flow::LaneKey lane) {
   const GroupKey group = calls.key_of(lane.group);
