@@ -339,7 +339,7 @@ void Asker::settle(Time now, Lane& lane) {
 }
 
 void Asker::forget_if_lighter(Time now, Lane& lane) {
-  if (lane.wants() > 0 && as_heavy(requests_[lane.first_wanting(requests_)].load(), lane.ask.load())) return;
+  if (lane.wants() > 0 && as_heavy(load_of(requests_[lane.first_wanting(requests_)]), lane.ask.load())) return;
   if (lane.ask.told_to_wait()) lane.ask.forget_told();
   stop_.lift_if_told(now, lane);
   if (lane.route && lane.route->told_to(lane)) lanes_.lift(now, *lane.route);

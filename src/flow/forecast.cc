@@ -193,7 +193,7 @@ bool Forecast::nobody_knows(Time now, const Spot& spot) const {
   const bool redis_stops_all = stop_.holds(now) && stop_.limited().by == kRedis;
   const bool redis_stops_lane = lane.ask.told_to_wait() && lane.ask.limited().by == kRedis;
   return redis_stops_all || redis_stops_lane ||
-         asker_.limiter().forbids(requests_[spot.index].load(), lane.key().route) != kNoLimit;
+         asker_.limiter().forbids(load_of(requests_[spot.index]), lane.key().route) != kNoLimit;
 }
 
 std::optional<Time> Forecast::leaves(Time now, const Spot& spot, const Rivals& rivals) const {
@@ -216,7 +216,7 @@ std::optional<Time> Forecast::by_slots_and_limits(Time now, const Spot& spot, co
   const auto allowed = [&](std::int64_t before) {
     const auto part = [&](std::int64_t units) { return ahead == 0 ? units : units * before / ahead; };
     const OtherUnits some(part(others.all), part(others.of_route), part(others.of_group));
-    return asker_.limiter().expected(opens, lane.key(), request.load(), part(spot.units), some);
+    return asker_.limiter().expected(opens, lane.key(), load_of(request), part(spot.units), some);
   };
   // How long so many others keep it waiting for a slot, if so many are free at first.
   const Time mean = slots_.mean_flight(now);

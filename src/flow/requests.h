@@ -60,10 +60,11 @@ struct Request {
     int cost = 1;              ///< of all but tunnels, which have none
     std::uint32_t ms_outside;  ///< of a tunnel: how long it waited outside
   };
-  Load load() const { return Load(weight, tunnel ? 1 : cost); }
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 inline constexpr std::uint16_t kLastRank = 0xFFFF;
+
+inline Load load_of(const Request& request) { return Load(request.weight, request.tunnel ? 1 : request.cost); }
 
 inline bool arrived_before(const Request& one, const Request& other) {
   return std::tie(one.arrived, one.rank) < std::tie(other.arrived, other.rank);
