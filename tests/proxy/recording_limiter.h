@@ -95,6 +95,7 @@ class RecordingLimiter final : public flow::Limiter {
     limits_->give_back(now, lane, granted);
   }
   bool landed(flow::Time now, flow::LaneKey lane) override { return limits_->landed(now, lane); }
+  flow::LimitReader* reader() override { return limits_->reader(); }
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, flow::LaneKey lane) override {
     limits_->cancel_wait(now, scope, lane);
   }
