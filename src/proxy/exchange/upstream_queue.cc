@@ -82,7 +82,7 @@ void UpstreamQueue::land(flow::Ticket ticket) {
 
 void UpstreamQueue::settle(flow::LaneKey lane, const flow::Departure& departure, int cost) {
   apply([&](flow::Time now) {
-    if (limiter_->settle(now, lane, departure, cost)) scheduler_.settled(now, lane, commands_);
+    if (limiter_->settle(now, lane, departure, cost)) flow::units_came(scheduler_, now, lane, commands_);
   });
 }
 
