@@ -87,9 +87,9 @@ constexpr auto kPatternEntry = [] {
 }();
 
 // What a quota decides for all upstreams that draw on it; these have all other keys of an upstream.
-constexpr std::array<std::string_view, 13> kDecidedByQuota{
+constexpr std::array<std::string_view, 14> kDecidedByQuota{
     "maxConcurrent", "maxTunnels", "maxWeight", "queue",      "rate",  "group", "limits",
-    "obey",          "maxPause",   "pauseOn",   "pauseScope", "learn", "redis"};
+    "obey",          "maxPause",   "pauseOn",   "pauseScope", "learn", "redis", "cost"};
 constexpr auto kQuota = [] {
   std::array<Key<UpstreamSettings>, kDecidedByQuota.size()> keys{};
   std::ranges::copy_if(kPatternEntry, keys.begin(),
