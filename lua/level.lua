@@ -144,7 +144,7 @@ local function level_part(line)
 
   -- When to ask again: asking before a reset is in vain.
   local function again_at(a, early)
-    if a.by and a.by.kind.front(a.by, a.by.cost or a.w) == kNever then return math.max(a.not_before, a.now + kHorizon) end
+    if a.by and a.by.kind.front(a.by, needed(a.by, a.w)) == kNever then return math.max(a.not_before, a.now + kHorizon) end
     return math.max(a.not_before - early, a.now + kHorizon / 10)
   end
 

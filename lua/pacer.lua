@@ -74,10 +74,10 @@ local function pacer()
   end
 
   -- Of the newest departure what was paced first goes, then what is in the bucket, which is as it would be without.
-  local function correct(l, departure, now, more)
-    if more > 0 then return commit(l, math.max(now, l.free), more) end
+  local function settle(l, departure, now, taken, cost)
+    if cost > taken then return commit(l, math.max(now, l.free), cost - taken) end
     if l.last == 0 or whole(l.last) ~= departure then return end
-    local debt = l.debt + more
+    local debt = l.debt + cost - taken
     set(l, l.last, math.max(0, debt), debt < 0 and math.max(0, l.level + debt) or l.level, l.by)
   end
 
@@ -88,5 +88,5 @@ local function pacer()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, stands = stands, left = left, slow_down = slow_down, ease = ease, undo = undo, correct = correct, merge = merge }
+           room = room, stands = stands, left = left, slow_down = slow_down, ease = ease, undo = undo, settle = settle, merge = merge }
 end

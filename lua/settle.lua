@@ -1,36 +1,30 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a departure has cost is known: more than was reserved for it is a debt, of less each limit gives back what it
--- would have now if it had been known before. Processes that were told to come much later than now may come earlier
+-- What a departure has cost is known: more than was reserved for it is a debt, of less each limit gives back no more than
+-- it would have now if that had been known before. Processes that were told to come much later than now may come earlier
 -- then, and are told so.
 -- KEYS: head; the line of its lane, if that is not the upstream's; then one for each limit.
--- ARGV: 1 generation · 2 when it departed · 3 how many units more it has cost, below 0: fewer · 4 how channels begin:
---   "<prefix>:to:" · 5 upstream · 6 the key of that line, '' the upstream's · from 7 on six for each limit as in book.lua;
+-- ARGV: 1 generation · 2 when it departed · 3 "taken cost": what was reserved, and what it has cost · 4 how channels
+--   begin: "<prefix>:to:" · 5 upstream · 6 the key of that line, '' the upstream's · from 7 on six for each limit as in book.lua;
 --   those that do not count the cost are left out
 -- Answer: ok|stale; another generation knows nothing of that departure.
-local departed, more, channel, upstream, key = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local departed, channel, upstream, key = tonumber(ARGV[2]), ARGV[4], ARGV[5], ARGV[6]
+local taken, cost = load_of(ARGV[3])
 local head = head_read()
 if head.gen ~= ARGV[1] then return 'stale' end
 
 local now, first_key, limits, letters = head.now, key ~= '' and 3 or 2, {}, {}
 for i = 0, #KEYS - first_key do
   local l = limit_read(i, KEYS[first_key + i], 7, now)
-  if not l.kind.is_list or l.kind.correct then
+  if l.by_cost then
     letters[l.letter] = true
     limits[#limits + 1] = l
   end
 end
 for i = 1, #limits do
-  local l = limits[i]
-  if l.kind.correct then
-    l.kind.correct(l, departed, now, more)
-  elseif more > 0 then
-    l.kind.commit(l, now, more)
-  else
-    l.kind.undo(l, departed, -more)
-  end
-  l.kind.write(l, now)
+  settle_limit(limits[i], departed, now, taken, cost)
+  limits[i].kind.write(limits[i], now)
 end
-if more >= 0 then return 'ok' end
+if cost >= taken then return 'ok' end
 
 local line = line_part()
 if letters.u then tell_waiting(line.parse(head.line, KEYS[1], now), now + kHorizon, channel, upstream, '') end

@@ -79,11 +79,11 @@ local function token_bucket()
     end
   end
 
-  local function correct(l, departure, now, more)
+  local function settle(l, departure, now, taken, cost)
     if not l.refilled then l.refilled = now end
     refill(l, now)
     if l.lows then lower(l) else l.lows = { { from = now, least = l.used } } end
-    if more > 0 then l.used = l.used + more else take_back(l, departure, now, -more) end
+    if cost > taken then l.used = l.used + cost - taken else take_back(l, departure, now, taken - cost) end
   end
 
   local function ahead(l, now, units)
@@ -143,5 +143,5 @@ local function token_bucket()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, stands = stands, left = left, slow_down = slow_down, undo = undo, correct = correct, merge = merge }
+           room = room, stands = stands, left = left, slow_down = slow_down, undo = undo, settle = settle, merge = merge }
 end

@@ -233,7 +233,8 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
     case book: spell_book(process, call); return true;
     case give_back: process.script_args.give_back(call, known, from, at, some_load()); return true;
     case settle:
-      process.script_args.settle(call, known, from, at, static_cast<std::int64_t>(below(9)) - 5);
+      process.script_args.settle(call, known, from, {.cost = static_cast<int>(below(9)), .in_redis = at},
+                                 static_cast<int>(below(9)));
       return true;
     case report_late: {
       const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), some_load()},

@@ -63,6 +63,7 @@ Counter::State Counter::state_at(Instant now) const {
   State state{.reset = next_reset(state_), .latest = state_.latest};
   const Instant more = std::floor((now - state.reset) / period());
   if (more > 0) state.reset += more * period();
+  state.count = carried(state_.count, 1 + std::max(0.0, more));
   return state;
 }
 

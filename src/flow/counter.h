@@ -19,6 +19,10 @@ class Counter final : public Limit {
   Instant frontier(int weight) const override;
   Instant reset_at() const override { return state_.reset + period(); }
   void commit(Instant at, int weight) override;
+  void commit_cost(Instant at, int cost) override {
+    carries_ = true;
+    commit(at, cost);
+  }
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   void shift(Instant by) override;
@@ -38,13 +42,19 @@ class Counter final : public Limit {
   };
   Instant period() const { return static_cast<Instant>(config_.period.count()); }
   State state_at(Instant now) const;
+  /// What counts after so many resets.
+  std::int64_t carried(std::int64_t count, Instant resets) const {
+    const auto most = static_cast<Instant>(config_.max);
+    return carries_ ? static_cast<std::int64_t>(std::max(0.0, static_cast<Instant>(count) - resets * most)) : 0;
+  }
   std::int64_t before(const State& state, std::int64_t units) const {
-    return std::min<std::int64_t>(state.count, config_.max) + units;
+    return (carries_ ? state.count : std::min<std::int64_t>(state.count, config_.max)) + units;
   }
   Instant next_reset(const State& state) const { return std::max(state.reset + period(), state.latest); }
 
   const CounterConfig& config_;
   State state_;
+  bool carries_ = false;  // it counts costs: what is too many counts in the next period
 };
 
 }  // namespace penstock::flow

@@ -58,7 +58,7 @@ DepartureSearch::Frontiers DepartureSearch::frontiers(const LimitSet::Group* gro
     if (!rule.looked_at || !rule.sees(load_.weight)) return;
     const Taken taken = taken_of(rule);
     const std::int64_t units = rule.counts_cost() ? taken.cost : taken.units;
-    const int own = rule.amount(load_);
+    const int own = rule.needs(load_);
     const Instant frontier = units > 0 ? limit.frontier_behind(last_.at, units, own) : limit.frontier(own);
     found.all.raise(frontier, index);
     (rule.narrow() ? found.narrow : found.wide).raise(frontier, index);
@@ -94,7 +94,7 @@ void DepartureSearch::tell_wait(const LimitSet::Group* group, Frontier found, Ti
   booking.ask_again = booking.not_before - reach;
   if (found.at != kNever) return;
   limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
-    if (rule.looked_at && limit.frontier(rule.amount(load_)) == kNever)
+    if (rule.looked_at && limit.frontier(rule.needs(load_)) == kNever)
       booking.ask_again = std::max(booking.ask_again, clock_.time(limit.reset_at()));
   });
 }
@@ -106,7 +106,7 @@ Instant DepartureSearch::estimate(const LimitSet::Group* group, Frontier found) 
   Instant latest = now;
   limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
     if (!rule.looked_at) return;
-    const int own = rule.amount(load_);
+    const int own = rule.needs(load_);
     const Instant frontier = limit.frontier(own);
     latest = std::max(latest, frontier == kNever ? limit.ahead(now, own - 1) : frontier);
   });

@@ -92,10 +92,14 @@ class Limit {
   virtual void commit(Instant at, int weight) = 0;
   /// Takes back a departure that was not used, if that can be done exactly; otherwise no effect.
   virtual void give_back(Instant at, int weight) = 0;
-  /// A departure that was committed for `at` is known, `now`, to have taken so many units more, or fewer. More are a
-  /// debt, which may go beyond what the limit allows: they count as a departure. Of fewer it has no more back than it
-  /// would have if it had been committed so at once.
-  virtual void correct(Instant at, Instant now, int more) { more > 0 ? commit(now, more) : give_back(at, -more); }
+  /// A departure took place for which one unit had to be free, whatever it costs. What is not free is a debt: it counts
+  /// in the next moments that are, and later departures wait for it.
+  virtual void commit_cost(Instant at, int cost) { commit(at, cost); }
+  /// A departure that was committed as commit_cost(at, taken) is known, `now`, to have cost something else. More is a
+  /// cost of its own. Of less it has no more back than if that had been known when it left.
+  virtual void settle(Instant at, Instant now, int taken, int cost) {
+    cost > taken ? commit_cost(now, cost - taken) : give_back(at, taken - cost);
+  }
   /// A departure committed for `from` left later, at `to`: it counts from `to` on.
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.

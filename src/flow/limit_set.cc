@@ -43,8 +43,8 @@ const Limit& LimitSet::limit(LimitIndex limit, std::string_view group) const {
 
 void LimitSet::commit_within(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch) {
   each(remembered(lane, known), lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.may_overdraw() && limit.frontier(rule.amount(load)) > at) return;
-    if (rule.sees(load.weight) && rule.counts(epoch)) limit.commit(at, rule.amount(load));
+    if (rule.may_overdraw() && limit.frontier(rule.needs(load)) > at) return;
+    if (rule.sees(load.weight) && rule.counts(epoch)) rule.commit(limit, at, load);
   });
 }
 

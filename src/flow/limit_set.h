@@ -39,6 +39,11 @@ class LimitSet {
     bool counts_cost() const { return !config.unit.empty(); }
     /// How many units a request takes of it.
     int amount(const Load& load) const { return counts_cost() ? load.cost : load.weight; }
+    /// How many of them must be free when it leaves.
+    int needs(const Load& load) const { return counts_cost() ? 1 : load.weight; }
+    void commit(Limit& of_rule, Instant at, const Load& load) const {
+      counts_cost() ? of_rule.commit_cost(at, load.cost) : of_rule.commit(at, load.weight);
+    }
     /// It governs the requests of that route; empty: those without one.
     bool governs(std::string_view route) const { return penstock::governs(config, route); }
     /// It governs some requests alone, of a group or a route.
@@ -46,7 +51,9 @@ class LimitSet {
     bool refuses() const { return config.mode == LimitConfig::Mode::refuse; }
     Booking::Scope scope() const { return scope_of(config); }
     /// Whether departures beyond the limit delay later ones that would be allowed otherwise (a debt).
-    bool may_overdraw() const { return !counts_flights() && !std::holds_alternative<SlidingWindowConfig>(config.kind); }
+    bool may_overdraw() const {
+      return !counts_flights() && (counts_cost() || !std::holds_alternative<SlidingWindowConfig>(config.kind));
+    }
   };
   struct Group {
     std::unique_ptr<std::unique_ptr<Limit>[]> limits;  // one for each `per: group` rule, in their order
@@ -93,7 +100,7 @@ class LimitSet {
   Group* commit(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch) {
     known = remembered(lane, known);
     each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-      if (rule.sees(load.weight) && rule.counts(epoch)) limit.commit(at, rule.amount(load));
+      if (rule.sees(load.weight) && rule.counts(epoch)) rule.commit(limit, at, load);
     });
     return known;
   }

@@ -47,7 +47,7 @@ std::optional<Time> LocalLimiter::allowed_from(Time now, LaneKey lane, const Loa
   Instant latest = at;
   limits_.each(limits_.refreshed(at, lane), lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
     if (!counts(index) || !rule.sees(load.weight) || !rule.counts(epoch)) return;
-    latest = std::max(latest, limit.full() ? kNever : limit.frontier(rule.amount(load)));
+    latest = std::max(latest, limit.full() ? kNever : limit.frontier(rule.needs(load)));
   });
   return latest == kNever ? std::nullopt : std::optional(clock_.time(latest));
 }
@@ -66,7 +66,7 @@ LimitIndex LocalLimiter::forbids(const Load& load, std::string_view route) const
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     const auto index = static_cast<LimitIndex>(i);
     const Rule& rule = limits_.rule(index);
-    if (rule.governs(route) && !rule.limit->admits(rule.amount(load))) return index;
+    if (rule.governs(route) && !rule.limit->admits(rule.needs(load))) return index;
   }
   return kNoLimit;
 }
@@ -100,11 +100,11 @@ Time LocalLimiter::expected(Time now, LaneKey lane, const Load& load, std::int64
   };
   limits_.each(known, lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex) {
     const std::int64_t own = (units + others_of(rule)) * (rule.counts_cost() ? load.cost : 1);
-    const int amount = std::max(1, rule.amount(load));
+    const int needed = rule.needs(load);
     const OtherProcesses of_others = rule.config.shared ? processes : OtherProcesses{};
-    const std::int64_t before = own + of_others.before(own) + amount - 1;
+    const std::int64_t before = own + of_others.before(own) + needed - 1;
     const std::int64_t step = rule.counts_cost() ? 0 : limit.in_its_step(at, before);
-    latest = std::max(latest, limit.expected(at, own, amount, of_others) + taken_for(step));
+    latest = std::max(latest, limit.expected(at, own, needed, of_others) + taken_for(step));
   });
   latest = std::max(latest, limits_.pause().frontier(1));
   if (known) latest = std::max(latest, known->pause.frontier(1));
@@ -121,7 +121,9 @@ void LocalLimiter::heard(LimitIndex limit, Instant since, std::int64_t much) {
 void LocalLimiter::give_back(Time now, LaneKey lane, const Departure& departure) {
   const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
   limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.counts(departure.epoch)) limit.give_back(clock_.instant(departure.at), rule.amount(departure.load()));
+    if (!rule.counts(departure.epoch)) return;
+    const Instant at = clock_.instant(departure.at);
+    rule.counts_cost() ? limit.settle(at, clock_.instant(now), departure.cost, 0) : limit.give_back(at, departure.weight);
   });
 }
 
@@ -136,13 +138,13 @@ Departure LocalLimiter::report_late(LaneKey lane, Departure departure, Time at) 
 }
 
 bool LocalLimiter::settle(Time now, LaneKey lane, const Departure& departure, int cost) {
-  const int more = cost - departure.cost;
+  if (cost == departure.cost) return false;
   const Instant at = clock_.instant(departure.at), known = clock_.instant(now);
   limits_.each(limits_.remembered(lane, limits_.refreshed(known, lane)), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {
-                 if (more != 0 && rule.counts_cost() && rule.counts(departure.epoch)) limit.correct(at, known, more);
+                 if (rule.counts_cost() && rule.counts(departure.epoch)) limit.settle(at, known, departure.cost, cost);
                });
-  return more < 0;
+  return cost < departure.cost;
 }
 
 void LocalLimiter::refused(Time now, LaneKey lane, const Departure& departure) {

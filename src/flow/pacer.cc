@@ -30,10 +30,10 @@ void Pacer::give_back(Instant at, int weight) {
 
 // Of the newest departure what was paced first goes, then what is in the bucket, which is as it would be without. The
 // time that an earlier one took too much is over, or taken by those behind it.
-void Pacer::correct(Instant at, Instant now, int more) {
-  if (more > 0) return commit(now, more);
+void Pacer::settle(Instant at, Instant now, int taken, int cost) {
+  if (cost > taken) return commit(now, cost - taken);
   if (rounded_up(last_) != at) return;
-  debt_ += more;
+  debt_ -= taken - cost;
   if (debt_ >= 0) return;
   level_ = std::max(0.0, level_ + debt_);
   debt_ = 0;

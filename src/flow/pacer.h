@@ -17,7 +17,7 @@ class Pacer final : public Limit {
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
-  void correct(Instant at, Instant now, int more) override;
+  void settle(Instant at, Instant now, int taken, int cost) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   /// Whatever a departure weighs, only those behind it wait for its units.
   Instant frontier_behind(Instant now, std::int64_t units, int) const override { return ahead(now, units); }

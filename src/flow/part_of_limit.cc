@@ -117,10 +117,16 @@ void PartOfLimit::give_back(Instant at, int weight) {
   if (at < until_) units_ += weight;
 }
 
-void PartOfLimit::correct(Instant at, Instant now, int more) {
-  whole_->correct(at, now, more);
-  part_->correct(at, now, more);
-  if ((more > 0 ? now : at) < until_) units_ -= more;
+void PartOfLimit::commit_cost(Instant at, int cost) {
+  whole_->commit_cost(at, cost);
+  part_->commit_cost(at, cost);
+  if (at < until_) units_ -= cost;
+}
+
+void PartOfLimit::settle(Instant at, Instant now, int taken, int cost) {
+  whole_->settle(at, now, taken, cost);
+  part_->settle(at, now, taken, cost);
+  if ((cost > taken ? now : at) < until_) units_ += taken - cost;
 }
 
 }  // namespace penstock::flow

@@ -36,7 +36,8 @@ class PartOfLimit final : public Limit {
   bool full(std::int64_t others) const override { return part_->full(others); }
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
-  void correct(Instant at, Instant now, int more) override;
+  void commit_cost(Instant at, int cost) override;
+  void settle(Instant at, Instant now, int taken, int cost) override;
   void moved(Instant from, Instant to, int weight) override {
     whole_->moved(from, to, weight), part_->moved(from, to, weight);
   }

@@ -27,7 +27,7 @@ Frontier ShadowLimits::first_departure(Instant at, const LimitSet::Group* group,
                                        const Load& load) const {
   Frontier first{.at = at};
   limits_.each(group, route, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
-    const int weight = rule.amount(load);
+    const int weight = rule.needs(load);
     const Instant opens = limit.admits(weight) ? limit.frontier(weight) : kNever;
     first.raise(opens == kNever && limit.admits(weight) ? limit.reset_at() + kGuard : opens, index);
   });

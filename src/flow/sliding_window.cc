@@ -62,13 +62,32 @@ void SlidingWindow::give_back(Instant at, int weight) {
   for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
-// Takes units out of those that left at `at`, wherever they stand: each stretch of time is then as if they had never
-// been. Units that were stored later than they left stay.
-void SlidingWindow::correct(Instant at, Instant now, int more) {
-  if (more > 0) return commit(now, more);
-  const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(first_);
-  const auto [first, last] = std::equal_range(begin, times_.end(), at);
-  times_.erase(last - std::min<std::ptrdiff_t>(-more, last - first), last);
+// The units that are free now, and each of the others at the moment when an older one leaves the window. So the last of
+// them is no later than the next departure.
+void SlidingWindow::commit_cost(Instant at, int cost) {
+  heavy_ = true;
+  Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
+  for (; cost > 0; --cost) {
+    t = std::max(t, free_for(size()));
+    times_.push_back(t);
+  }
+}
+
+// Its units follow each other, from the first one on that is no earlier than it. Before them, at the same time, there
+// may be some of another departure: then units are taken out that are earlier than its last, which stay, and no stretch
+// of time has fewer than it should. Of a departure that is an interval old some may be dropped: nothing comes back.
+// Then units that are still to come have room sooner.
+void SlidingWindow::settle(Instant at, Instant now, int taken, int cost) {
+  if (cost > taken) return commit_cost(now, cost - taken);
+  if (at <= now - interval()) return;
+  const auto first = std::lower_bound(times_.begin() + static_cast<std::ptrdiff_t>(first_), times_.end(), at);
+  const auto its_own = [&](int units) { return first + std::min<std::ptrdiff_t>(units, times_.end() - first); };
+  const auto next = times_.erase(its_own(cost), its_own(taken));
+  const auto to_come = std::upper_bound(next, times_.end(), now);
+  for (std::int64_t n = size() - (times_.end() - to_come); n < size(); ++n) {
+    const Instant before = n > 0 ? time(n - 1) : kAlways;
+    times_[first_ + static_cast<std::size_t>(n)] = std::max({rounded_up(now), before, free_for(n)});
+  }
 }
 
 // Moves the first units that are no earlier than `from` less kGuard: replayed times may differ by that, and units

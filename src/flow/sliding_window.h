@@ -21,7 +21,8 @@ class SlidingWindow final : public Limit {
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
-  void correct(Instant at, Instant now, int more) override;
+  void commit_cost(Instant at, int cost) override;
+  void settle(Instant at, Instant now, int taken, int cost) override;
   void moved(Instant from, Instant to, int weight) override;
   void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;
@@ -41,6 +42,8 @@ class SlidingWindow final : public Limit {
   Instant foreign_allows(std::int64_t units) const;
   /// Units that left at `from` or later.
   std::int64_t since(Instant from) const;
+  /// From when on the n-th unit may have left, with those before it.
+  Instant free_for(std::int64_t n) const { return n < config_.max ? kAlways : time(n - config_.max) + interval(); }
   Instant ahead_within(Instant now, std::int64_t units, std::int64_t most) const;
   void drop_first();
 

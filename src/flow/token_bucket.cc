@@ -32,13 +32,13 @@ void TokenBucket::give_back(Instant at, int weight) {
 // A refill that finds the bucket full is lost. Had a departure taken fewer tokens, some refills since might have been:
 // no more comes back than was in use all the time since then. Of departures before all that is remembered, what refills
 // since cannot have paid was in use.
-void TokenBucket::correct(Instant at, Instant now, int more) {
+void TokenBucket::settle(Instant at, Instant now, int taken, int cost) {
   used_ = used_at(now);
   lows_.empty() ? lows_.push_back({now, used_.tokens}) : lower_to(used_.tokens);
-  if (more > 0) {
-    used_.tokens += more;
+  if (cost > taken) {
+    used_.tokens += cost - taken;
   } else {
-    take_back(at, now, -std::int64_t{more});
+    take_back(at, now, taken - cost);
   }
 }
 

@@ -18,7 +18,7 @@ class TokenBucket final : public Limit {
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
-  void correct(Instant at, Instant now, int more) override;
+  void settle(Instant at, Instant now, int taken, int cost) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;

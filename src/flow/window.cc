@@ -20,6 +20,7 @@ void Window::refresh(Instant now) {
   start_ = start_at(now);
   interval_ = interval();
   latest_ = std::max(latest_, start_);
+  debt_ = {};
   foreign_.reset();
 }
 
@@ -41,7 +42,7 @@ Instant Window::after_guard(Instant t) const {
 
 void Window::commit(Instant at, int weight) {
   const Instant start = window_of(at);
-  if (start > start_) start_ = start, count_ = 0, foreign_.reset();
+  if (start > start_) start_ = start, count_ = 0, debt_ = {}, foreign_.reset();
   interval_ = interval();
   latest_ = std::max({latest_, start_, at});
   count_ += weight;
@@ -49,6 +50,36 @@ void Window::commit(Instant at, int weight) {
 
 void Window::give_back(Instant at, int weight) {
   if (at >= start_ && at < start_ + interval()) count_ = std::max<std::int64_t>(0, count_ - weight);
+}
+
+void Window::commit_cost(Instant at, int cost) {
+  commit(at, cost);
+  if (const std::int64_t over = gone() - config_.reservoir; over > 0) carry_over(over);
+}
+
+void Window::carry_over(std::int64_t units) {
+  const std::int64_t whole = (units - 1) / config_.reservoir;  // windows which they fill
+  debt_ = {.units = units - whole * config_.reservoir, .from = start_};
+  start_ += static_cast<Instant>(whole + 1) * interval();
+  count_ = debt_.units;
+  latest_ = std::max(latest_, start_);
+  foreign_.reset();
+}
+
+// Had it been known, so much less would have been carried over from its window. If something has left behind that, no
+// more than what counts in this window comes back.
+void Window::settle(Instant at, Instant now, int taken, int cost) {
+  if (cost > taken) return commit_cost(now, cost - taken);
+  if (debt_.units == 0 || window_of(at) != debt_.from) return give_back(at, taken - cost);
+  if (count_ > debt_.units || foreign_) {
+    const auto less = std::min<std::int64_t>(taken - cost, debt_.units);
+    count_ -= less, debt_.units -= less;
+    return;
+  }
+  const auto whole = static_cast<std::int64_t>(std::round((start_ - debt_.from) / interval())) - 1;
+  const std::int64_t over = debt_.units + whole * config_.reservoir - (taken - cost);
+  start_ = debt_.from, count_ = config_.reservoir + std::min<std::int64_t>(over, 0), debt_ = {};
+  if (over > 0) carry_over(over);
 }
 
 // A departure that moved over an edge counts in both windows.
@@ -88,6 +119,7 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
 // After the shift its departures may be in two windows: all count in the window of the latest.
 void Window::shift(Instant by) {
   if (start_ == kAlways) return;
+  debt_ = {};
   foreign_.reset();
   latest_ += by;
   start_ = window_of(latest_);
@@ -107,9 +139,14 @@ LimitReading Window::read(Instant now) const {
 }
 
 std::string Window::state() const {
-  char text[96];
-  std::snprintf(text, sizeof text, "1w %.0f %lld %.0f", start_, static_cast<long long>(count_), interval_);
-  return start_ == kAlways ? "" : text;
+  if (start_ == kAlways) return "";
+  char text[160];
+  const int written = std::snprintf(text, sizeof text, "%cw %.0f %lld %.0f", debt_.units > 0 ? '3' : '1', start_,
+                                    static_cast<long long>(count_), interval_);
+  if (debt_.units == 0) return text;
+  std::snprintf(text + written, sizeof text - static_cast<std::size_t>(written), " %.0f %lld", debt_.from,
+                static_cast<long long>(debt_.units));
+  return text;
 }
 
 Instant Window::window_of(Instant t) const {

@@ -20,6 +20,8 @@ class Window final : public Limit {
   Instant after_guard(Instant t) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void commit_cost(Instant at, int cost) override;
+  void settle(Instant at, Instant now, int taken, int cost) override;
   void moved(Instant from, Instant to, int weight) override;
   void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;
@@ -29,7 +31,7 @@ class Window final : public Limit {
   LimitReading read(Instant now) const override;
   std::string state() const override;
   void heard(Instant start, std::int64_t count) override {
-    start_ = latest_ = start, interval_ = interval(), count_ = count, foreign_.reset();
+    start_ = latest_ = start, interval_ = interval(), count_ = count, debt_ = {}, foreign_.reset();
   }
 
  private:
@@ -41,6 +43,8 @@ class Window final : public Limit {
   std::int64_t gone() const { return count_ + (foreign_ ? foreign_->units : 0); }
   /// `units` plus the units that have left in the current window, or in a later one.
   std::int64_t before(Instant now, std::int64_t units) const;
+  /// Units that do not fit into the window count in the next ones.
+  void carry_over(std::int64_t units);
   /// The offset in its window at which a unit leaves that has `count` units before it.
   Instant place(std::int64_t count) const;
 
@@ -49,6 +53,12 @@ class Window final : public Limit {
   Instant interval_ = 0;      // the interval of that window
   Instant latest_ = kAlways;  // the latest departure in that window
   std::int64_t count_ = 0;
+  /// Of `count_`, what did not fit into an earlier window.
+  struct Debt {
+    std::int64_t units = 0;
+    Instant from = kAlways;  // the start of that window
+  };
+  Debt debt_;
   struct Foreign {
     std::int64_t units = 0;  // taken by strangers in that window, as far as known
     Instant told = kAlways;  // when the request left whose answer told so

@@ -60,7 +60,7 @@ void DepartureReports::settle(flow::LaneKey lane, const flow::Departure& departu
   if (!calls_.args().counts_cost() || !calls_.connected()) return;
   late_.tell_now();
   if (cost > departure.cost) recent_.add(calls_.clock().to_script(calls_.now()), cost - departure.cost);
-  calls_.settle(lane, departure.in_redis, std::int64_t{cost} - departure.cost, not_counting(lane, departure.epoch));
+  calls_.settle(lane, departure, cost, not_counting(lane, departure.epoch));
 }
 
 /// A departure of which Redis was not told counts in no limit there.

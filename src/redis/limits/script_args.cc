@@ -181,8 +181,8 @@ void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, flow
   add_limits(call, lane, without);
 }
 
-void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
-                        std::int64_t more, std::span<const flow::LimitIndex> without) const {
+void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
+                        const flow::Departure& departure, int cost, std::span<const flow::LimitIndex> without) const {
   std::vector<flow::LimitIndex> left_out(without.begin(), without.end());
   for (const Limit& limit : limits_) {
     if (!limit.by_cost()) left_out.push_back(limit.place);
@@ -191,8 +191,8 @@ void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::Lan
   call.keys.add(head_);
   if (!std::string_view(line).empty()) add_line(call.keys, line);
   call.arguments.add(generation);
-  call.arguments.number(at);
-  call.arguments.number(more);
+  call.arguments.number(departure.in_redis);
+  call.arguments.numbers(departure.cost, cost);
   call.arguments.add(channel_);
   call.arguments.add(upstream_);
   call.arguments.keep(line);
@@ -258,6 +258,7 @@ void ScriptArgs::reset(ScriptCall& call, std::string_view generation, flow::Lane
     call.arguments.add(word);
   }
   call.arguments.keep(narrow ? std::string_view(line) : std::string_view());
+  if (counter->by_cost()) call.arguments.add("cost");
 }
 
 void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,

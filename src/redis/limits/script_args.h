@@ -63,10 +63,10 @@ class ScriptArgs {
   };
   void report_late(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::span<const Move> moves,
                    std::span<const flow::LimitIndex> without = {}) const;
-  /// A request whose departure was at `at`, in µs on the script clock, has cost so many units more than was reserved,
-  /// or fewer. `without` need not name limits that count weights.
-  void settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at, std::int64_t more,
-              std::span<const flow::LimitIndex> without = {}) const;
+  /// A request that has left with this departure has cost something else than was reserved for it. `without` need not
+  /// name limits that count weights.
+  void settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane, const flow::Departure& departure,
+              int cost, std::span<const flow::LimitIndex> without = {}) const;
   /// The upstream refused a request whose departure was at `departed`, in µs on the script clock.
   void refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,
                std::span<const flow::LimitIndex> without = {}) const;

@@ -71,11 +71,11 @@ void UpstreamCalls::give_back(flow::LaneKey lane, std::int64_t at, const flow::L
   call(Script::give_back);
 }
 
-void UpstreamCalls::settle(flow::LaneKey lane, std::int64_t at, std::int64_t more,
+void UpstreamCalls::settle(flow::LaneKey lane, const flow::Departure& departure, int cost,
                            std::span<const flow::LimitIndex> without) {
   const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.settle(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, more, without);
+  args_.settle(call_, memory_.generation(), flow::LaneKey(group, lane.route), departure, cost, without);
   call(Script::settle);
 }
 

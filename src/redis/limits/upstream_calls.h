@@ -83,7 +83,8 @@ class UpstreamCalls {
 
   void give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load,
                  std::span<const flow::LimitIndex> without);
-  void settle(flow::LaneKey lane, std::int64_t at, std::int64_t more, std::span<const flow::LimitIndex> without);
+  void settle(flow::LaneKey lane, const flow::Departure& departure, int cost,
+              std::span<const flow::LimitIndex> without);
   void report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
   void refused(flow::LaneKey lane, std::int64_t departed, std::span<const flow::LimitIndex> without);
