@@ -31,7 +31,7 @@ class Window final : public Limit {
   LimitReading read(Instant now) const override;
   std::string state() const override;
   void heard(Instant start, std::int64_t count) override {
-    start_ = latest_ = start, interval_ = interval(), count_ = count, debt_ = {}, foreign_.reset();
+    start_ = latest_ = start, interval_ = interval(), count_ = count, more_.reset();
   }
 
  private:
@@ -40,7 +40,7 @@ class Window final : public Limit {
   /// The start of the present window that has all of `count_`, whatever the interval was.
   Instant start_at(Instant now) const;
   /// Units of the window that are taken: ours, and those of strangers as far as known.
-  std::int64_t gone() const { return count_ + (foreign_ ? foreign_->units : 0); }
+  std::int64_t gone() const { return count_ + (more_ ? more_->foreign : 0); }
   /// `units` plus the units that have left in the current window, or in a later one.
   std::int64_t before(Instant now, std::int64_t units) const;
   /// Units that do not fit into the window count in the next ones.
@@ -53,17 +53,13 @@ class Window final : public Limit {
   Instant interval_ = 0;      // the interval of that window
   Instant latest_ = kAlways;  // the latest departure in that window
   std::int64_t count_ = 0;
-  /// Of `count_`, what did not fit into an earlier window.
-  struct Debt {
-    std::int64_t units = 0;
-    Instant from = kAlways;  // the start of that window
+  struct More {
+    std::int64_t foreign = 0;  // units taken by strangers in that window, as far as known
+    Instant told = kAlways;    // when the request left whose answer told so; kAlways: nothing was learned
+    std::int64_t debt = 0;     // of `count_`, what did not fit into an earlier window
+    Instant from = kAlways;    // the start of that window
   };
-  Debt debt_;
-  struct Foreign {
-    std::int64_t units = 0;  // taken by strangers in that window, as far as known
-    Instant told = kAlways;  // when the request left whose answer told so
-  };
-  std::unique_ptr<Foreign> foreign_;  // null: nothing was learned of that window
+  std::unique_ptr<More> more_;  // null: as one that says nothing; most windows have none
 };
 
 }  // namespace penstock::flow

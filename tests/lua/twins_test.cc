@@ -121,10 +121,10 @@ class Chance {
       return Refuse{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(9, arrived_ - 1)))};
     if (told_ && what >= 20 && what < 32 && arrived_ > 0) return learn(now);
     if (costs_ && what >= 12 && arrived_ > 0 && up_to(1))
-      return Settle{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(5, arrived_ - 1))), up_to(4)};
+      return Settle{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(5, arrived_ - 1))), one_of({0, 1, 2, 5, 24})};
     Arrive arrival =
         uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
-    if (costs_) arrival.weight = 1, arrival.cost = 1 + up_to(2);
+    if (costs_) arrival.weight = 1, arrival.cost = one_of({1, 2, 3, 3, 20});
     arrived_ += arrival.count;
     return arrival;
   }

@@ -8,16 +8,18 @@
 
 namespace penstock::scenarios {
 
-// - Taken back of what was reserved in vain: slidingWindow, what stands at that departure's time, wherever; window and
-//   counter, if it is the period of that departure still; pacer, of the newest departure alone. A tokenBucket remembers
-//   from its first correction on how many tokens were in use; of a departure before that it has less back by the
-//   refills since, of which one that has just begun counts whole.
+// - A request leaves when one unit is free. What does not fit is a debt: of a slidingWindow it counts when older units
+//   leave, of a window and a counter in the next periods, a tokenBucket owes it, and a pacer lets the next leave later.
+// - Taken back of what was reserved in vain: slidingWindow, all of it, its last units first; window and counter, if it is
+//   the period of that departure still, and of a window what was carried over from that; pacer, of the newest departure
+//   alone. A tokenBucket remembers from its first correction on how many tokens were in use; of a departure before that
+//   it has less back by the refills since, of which one that has just begun counts whole.
 inline std::vector<Scenario> costs() {
   return {
       {"a_bucket_gives_back_what_no_refill_can_have_paid",
        {of_tokens(bucket(10, 1, ms(100)))},
        {Arrive{0, 1, 1, {}, 10}, Settle{ms(5), 0, 4}, Arrive{ms(6), 1, 1, {}, 6}, Arrive{ms(7)}},
-       {at(0), at(ms(100), 0), at(ms(200), 0)}},  // five of the six came back
+       {at(0), at(ms(6)), at(ms(200), 0)}},  // five of the six came back, and one of six is owed
       {"a_bucket_that_remembers_gives_all_back",
        {of_tokens(bucket(10, 1, ms(100)))},
        {Arrive{0}, Settle{0, 0, 0}, Arrive{ms(1), 1, 1, {}, 9}, Settle{ms(250), 1, 3}, Arrive{ms(260), 1, 1, {}, 9},
@@ -35,7 +37,20 @@ inline std::vector<Scenario> costs() {
       {"a_sliding_window_counts_a_debt_from_when_it_is_known",
        {of_tokens(sliding(10, sec(1)))},
        {Arrive{0, 1, 1, {}, 10}, Settle{ms(100), 0, 15}, Arrive{ms(200), 1, 1, {}, 6}},
-       {at(0), at(ms(1'102), 0)}},
+       {at(0), at(ms(1'002), 0)}},
+      {"a_sliding_window_counts_what_does_not_fit_when_older_units_leave",
+       {of_tokens(sliding(10, sec(1)))},
+       {Arrive{0, 1, 1, {}, 6}, Arrive{ms(100), 1, 1, {}, 8}, Arrive{ms(200), 1, 1, {}, 3}, Arrive{ms(300)}},
+       {at(0), at(ms(100)), at(ms(1'002), 0), at(ms(1'102), 0)}},  // two of 10 are left for the third
+      {"a_sliding_window_gives_back_what_did_not_fit_first",
+       {of_tokens(sliding(10, sec(1)))},
+       {Arrive{0, 1, 1, {}, 6}, Arrive{ms(100), 1, 1, {}, 5}, Arrive{ms(200), 1, 1, {}, 2}, Settle{ms(300), 1, 2},
+        Arrive{ms(400)}},
+       {at(0), at(ms(100)), at(ms(300), 0), at(ms(1'002), 0)}},
+      {"a_sliding_window_has_room_for_what_is_still_to_come",
+       {of_tokens(sliding(10, sec(1)))},
+       {Arrive{0, 1, 1, {}, 8}, Arrive{ms(100), 1, 1, {}, 6}, Settle{ms(200), 0, 3}, Arrive{ms(300)}, Arrive{ms(400)}},
+       {at(0), at(ms(100)), at(ms(300)), at(ms(1'002), 0)}},
       {"a_pacer_gives_back_what_its_newest_departure_took_too_much",
        {of_tokens(pacer(100))},
        {Arrive{0, 1, 1, {}, 30}, Settle{ms(50), 0, 10}, Arrive{ms(60)}, Settle{ms(150), 1, 6}, Arrive{ms(160)}},
@@ -56,6 +71,23 @@ inline std::vector<Scenario> costs() {
        {of_tokens(window(10, sec(1)))},
        {Arrive{ms(900), 1, 1, {}, 10}, Arrive{ms(1'100), 1, 1, {}, 10}, Settle{ms(1'200), 0, 4}, Arrive{ms(1'300)}},
        {at(ms(900)), at(ms(1'100)), at(ms(2'001), 0)}},
+      {"a_window_carries_over_what_does_not_fit",
+       {of_tokens(window(10, sec(1)))},
+       {Arrive{ms(100), 1, 1, {}, 25}, Arrive{ms(200), 1, 1, {}, 5}, Arrive{ms(300)}},
+       {at(ms(100)), at(ms(2'001), 0), at(ms(3'001), 0)}},
+      {"a_window_has_back_what_was_carried_over",
+       {of_tokens(window(10, sec(1)))},
+       {Arrive{ms(100), 1, 1, {}, 25}, Arrive{ms(200), 1, 1, {}, 8}, Settle{ms(300), 0, 12}, Arrive{ms(400)}},
+       {at(ms(100)), at(ms(1'001), 0), at(ms(2'001), 0)}},
+      {"a_window_has_back_what_was_carried_over_when_others_have_left",
+       {of_tokens(window(10, sec(1)))},
+       {Arrive{ms(900), 1, 1, {}, 15}, Arrive{ms(1'100), 1, 1, {}, 2}, Settle{ms(1'200), 0, 4},
+        Arrive{ms(1'300), 1, 1, {}, 8}, Arrive{ms(1'400)}},
+       {at(ms(900)), at(ms(1'100)), at(ms(1'300)), at(ms(2'001), 0)}},
+      {"a_counter_carries_over_what_does_not_fit",
+       {of_tokens(counter(10, sec(1)))},
+       {Arrive{0, 1, 1, {}, 25}, Arrive{ms(10), 1, 1, {}, 5}, Arrive{ms(20)}},
+       {at(0), at(sec(2), 0), at(sec(3), 0)}},
       {"a_counter_gives_back_until_its_reset",
        {of_tokens(counter(10, sec(1)))},
        {Arrive{0, 1, 1, {}, 10}, Settle{ms(100), 0, 4}, Arrive{ms(200), 1, 1, {}, 6}, Settle{ms(1'100), 0, 0},
@@ -68,8 +100,8 @@ inline std::vector<Scenario> costs() {
       {"a_limit_of_a_group_counts_its_cost",
        {of_tokens(per_group(sliding(10, sec(1)))), pacer(1'000)},
        {Arrive{0, 1, 1, "a", 8}, Arrive{ms(1), 1, 1, "a", 4}, Arrive{ms(2), 1, 1, "b", 10}, Settle{ms(10), 2, 3},
-        Arrive{ms(11), 1, 1, "b", 7}},
-       {at(0), at(ms(1'002), 0), at(ms(2)), at(ms(11))}},
+        Arrive{ms(11), 1, 1, "b", 7}, Arrive{ms(12), 1, 1, "a"}},
+       {at(0), at(ms(1)), at(ms(2)), at(ms(11)), at(ms(1'002), 0)}},
   };
 }
 
