@@ -21,6 +21,7 @@ struct Request {
   int group = -1;
   bool routed = false;  ///< its route is kRoute
   int weight = 1;
+  int cost = 1, estimate = 1;  ///< what it takes of limits that count costs, and what is reserved for that
   Time arrived = 0;
   Time departed = kNotYet;  ///< took off for the upstream
   Time left = kNotYet;      ///< left for the upstream: at once, or when its connection is there

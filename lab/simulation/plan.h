@@ -36,6 +36,9 @@ struct Demand {
   double zipf = 0;              ///< the n-th group has 1/n^zipf of the requests
   double routed = 0;            ///< fraction of the requests that are of the route kRoute
   std::vector<int> weights;     ///< of a request, each equally likely; empty: 1
+  /// What a request costs is between these, and is known when it lands; 0: 1.
+  int least_cost = 0, most_cost = 0;
+  int estimate = 0;             ///< reserved for each request; 0: what it will cost
   Time flight = kMillisecond;   ///< the mean duration
   bool flight_varies = false;   ///< exponentially
   double leaves = 0;            ///< fraction of the requests whose client gives up

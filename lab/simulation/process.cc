@@ -135,8 +135,10 @@ void Process::arrive(std::uint64_t id) {
     Request& request = journal_.requests[id];
     const flow::LaneName lane = lane_of(id);
     const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
-    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, request.weight);
-    flow::Arrival arrival{.id = id, .weight = request.weight, .group = lane.group, .route = lane.route};
+    const flow::Load load(request.weight, request.estimate);
+    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, load);
+    flow::Arrival arrival{
+        .id = id, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost};
     if (max_wait > 0) arrival.max_wait = max_wait;
     move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
       tickets_[id] = scheduler.arrive(at, arrival, into);
@@ -237,7 +239,19 @@ void Process::leave(std::uint64_t id) {
   });
 }
 
+/// What it has cost is known.
+void Process::settle(std::uint64_t id) {
+  const auto found = departures_.find(id);
+  if (found == departures_.end() || journal_.requests[id].cost == found->second.cost) return;
+  const flow::LaneName lane = lane_of(id);
+  if (!limiter_->settle(machine_.now(), lane, found->second, journal_.requests[id].cost)) return;
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
+    flow::units_came(scheduler, now, lane, into);
+  });
+}
+
 void Process::landed(std::uint64_t id) {
+  settle(id);
   leaving_.erase(id);
   departures_.erase(id);
   const auto found = tickets_.find(id);
@@ -292,7 +306,7 @@ void Process::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t co
 /// As in the proxy, but for requests that leave at once.
 void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   outcomes_.departed(id);
-  if (plan_.may_refuse()) departures_[id] = departure;
+  if (plan_.may_refuse() || journal_.requests[id].estimate > 1) departures_[id] = departure;
   if (journal_.requests[id].left == world_.now()) return;
   Leaving& one = leaving_[id];
   one.lane = lane_of(id);

@@ -82,6 +82,7 @@ class Process final : flow::LimiterEvents {
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
 
   void take_off(std::uint64_t id, const flow::Departure& departure);
+  void settle(std::uint64_t id);
   void landed(std::uint64_t id);
   template <typename Call>
   void move(Call call);
@@ -111,7 +112,7 @@ class Process final : flow::LimiterEvents {
     proxy::TakenDeparture taken;
   };
   std::map<std::uint64_t, Leaving> leaving_;             // requests that took off and have no connection yet
-  std::map<std::uint64_t, flow::Departure> departures_;  // of requests in flight, where the upstream may refuse them
+  std::map<std::uint64_t, flow::Departure> departures_;  // of requests in flight that may be refused or have a cost
   Repeats repeats_;
   loop::Timer wake_;
   flow::Commands commands_, carrying_;

@@ -187,7 +187,8 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
           "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName", "redis.secret", "presets",
           "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match", "upstreams.NAME.rate",
           "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota", "quotas", "quotas.NAME.rate",
-          "quotas.NAME.group", "quotas.NAME.redis", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
+          "quotas.NAME.group", "quotas.NAME.redis",
+          "quotas.NAME.cost.unit", "quotas.NAME.cost.estimate", "quotas.NAME.cost.actual", "quotas.NAME.cost.max", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
           "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey",
           "upstreams.NAME.cost.unit", "upstreams.NAME.cost.estimate", "upstreams.NAME.cost.actual",
           "upstreams.NAME.cost.max"));
