@@ -233,6 +233,12 @@ struct UpstreamSettings {
 /// that unit lets leave together, a pacer within queue.max_wait, and at most 1e9. 0: there is no cost.
 int most_cost(const UpstreamSettings& settings);
 
+/// Whether a limit counts what requests cost. Otherwise nothing is read from bodies for that.
+inline bool counts_cost(const UpstreamSettings& settings) {
+  const auto counts = [&](const LimitConfig& limit) { return limit.unit == settings.cost->unit; };
+  return settings.cost && std::ranges::any_of(settings.limits, counts);
+}
+
 /// The settings from which the pattern "*" starts. Behind one of its hosts may be many accounts, and any number of
 /// servers: a refusal pauses those credentials alone, and there is no breaker.
 inline UpstreamSettings unmatched_from(UpstreamSettings defaults) {

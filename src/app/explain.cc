@@ -159,6 +159,7 @@ std::string joined(const std::vector<std::string>& entries) {
 }
 
 void print_cost(const UpstreamSettings& settings, bool tunnel) {
+  if (!counts_cost(settings)) return line("cost", "not read: no limit has unit: " + settings.cost->unit);
   if (tunnel) return line("cost", "1: a tunnel shows no body");
   const CostConfig& cost = *settings.cost;
   line("cost",

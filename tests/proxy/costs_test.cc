@@ -86,7 +86,7 @@ TEST_F(CostsTest, are_reserved_as_estimated_and_settled_as_the_answer_tells) {
   expect_at_rest();
 }
 
-TEST_F(CostsTest, hold_a_request_back_that_may_cost_more_than_is_left_until_another_has_cost_less) {
+TEST_F(CostsTest, hold_a_request_back_when_nothing_is_left_until_another_has_cost_less) {
   test::Origin origin([](test::Origin& self, test::Socket& peer, int) {
     while (!peer.read_until("}").empty()) {
       self.wait_for_release();
@@ -94,7 +94,7 @@ TEST_F(CostsTest, hold_a_request_back_that_may_cost_more_than_is_left_until_anot
     }
   });
   Asker first, second;
-  ask_with(first, origin, R"({"max_tokens":700})");
+  ask_with(first, origin, R"({"max_tokens":1000})");
   ASSERT_TRUE(run_.run_until([&] { return told_.size() == 1; }));
   ask_with(second, origin, R"({"max_tokens":600})");
   ASSERT_TRUE(run_.run_until([&] { return !reads(second); }));
@@ -103,6 +103,36 @@ TEST_F(CostsTest, hold_a_request_back_that_may_cost_more_than_is_left_until_anot
   ASSERT_TRUE(finish(first) && finish(second));
   EXPECT_EQ(told_.back().limited_by, "tokens");
   EXPECT_EQ(used(), 240);
+}
+
+TEST_F(CostsTest, that_do_not_fit_leave_all_the_same_and_are_owed) {
+  test::Origin origin(answers(json_answer("{}")));
+  Asker first, second;
+  ask_with(first, origin, R"({"max_tokens":999})");
+  ask_with(second, origin, R"({"max_tokens":400})");
+  ASSERT_TRUE(finish(first) && finish(second));
+  EXPECT_EQ(used(), 1'399);
+}
+
+TEST_F(CostsTest, are_not_read_where_no_limit_counts_them) {
+  settings().limits[0].unit.clear();
+  test::Origin origin(answers(json_answer(kUsed120)));
+  Asker asker;
+  ask(asker, post(origin, 20));
+  EXPECT_FALSE(reads(asker));
+  give(asker, R"({"max_tokens":  700})");
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_[0].estimated, 0);
+  EXPECT_THAT(origin.notes()[0], Not(HasSubstr("identity")));
+}
+
+TEST_F(CostsTest, are_counted_by_a_limit_in_shadow_mode) {
+  settings().limits[0].mode = LimitConfig::Mode::shadow;
+  test::Origin origin(answers(json_answer(kUsed120)));
+  Asker asker;
+  ask_with(asker, origin, R"({"max_tokens":700})");
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_.back().cost, 120);
 }
 
 TEST_F(CostsTest, change_no_byte_and_ask_for_no_coding) {

@@ -32,11 +32,12 @@ std::optional<std::uint64_t> size_of(const http::RequestHead& head) {
 // The entries were checked when the configuration was read.
 std::shared_ptr<const BodyTerms> body_terms_of(const UpstreamSettings& settings) {
   const bool names_group = settings.group && settings.group->by == GroupRule::By::json;
-  if (!settings.cost && !names_group) return nullptr;
+  const bool counts = counts_cost(settings);
+  if (!counts && !names_group) return nullptr;
   auto terms = std::make_shared<BodyTerms>();
-  terms->most = most_cost(settings);
   terms->names_group = names_group && terms->estimate.keep_text(settings.group->pattern);
-  if (!settings.cost) return terms;
+  if (!counts) return terms;
+  terms->most = most_cost(settings);
   terms->entries = settings.cost->estimate;
   for (const auto& entry : terms->entries) (void)terms->estimate.add(entry, cost::Side::request);
   for (const auto& entry : settings.cost->actual) (void)terms->actual.add(entry, cost::Side::response);

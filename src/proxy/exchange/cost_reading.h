@@ -30,7 +30,7 @@ struct BodyTerms {
   bool names_group = false;
 };
 
-/// Null: nothing is read.
+/// Null: nothing is read. Costs are read only where a limit counts them, be it in shadow mode.
 std::shared_ptr<const BodyTerms> body_terms_of(const UpstreamSettings& settings);
 
 /// The cost of one request.
