@@ -233,7 +233,7 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
     case book: spell_book(process, call); return true;
     case give_back: process.script_args.give_back(call, known, from, at, some_load()); return true;
     case settle:
-      process.script_args.settle(call, known, from, {.cost = static_cast<int>(below(9)), .in_redis = at},
+      process.script_args.settle(call, known, from, {.in_redis = at, .cost = static_cast<int>(below(9))},
                                  static_cast<int>(below(9)));
       return true;
     case report_late: {

@@ -159,7 +159,7 @@ TEST_F(Line, that_one_leaves_moves_up_those_told_of_a_later_moment_and_tells_the
   EXPECT_EQ(a.cancel_wait(ms(6), "", false).text, "ok") << "twice is once";
   EXPECT_THAT(post.take(), IsEmpty());
 }
-// Ten seconds of what a took were reserved in vain: b need not wait so long.
+// What a took was reserved in vain: b need not wait for a refill.
 TEST_F(Line, calls_those_told_of_a_later_moment_when_a_cost_was_less_than_reserved) {
   Post post(server_);
   for (const auto* who : {"a", "b"}) post.subscribe(who);
@@ -167,7 +167,7 @@ TEST_F(Line, calls_those_told_of_a_later_moment_when_a_cost_was_less_than_reserv
   Asker a = process("a", limits), b = process("b", limits);
   const Answer first = a.ask(0, {.cost = 10}, true);
   ASSERT_THAT(times(first), ElementsAre(0));
-  EXPECT_EQ(b.ask(ms(1), {.cost = 8}, true).booking.not_before, sec(8));
+  EXPECT_EQ(b.ask(ms(1), {.cost = 8}, true).booking.not_before, sec(1));
   flow::Departure departure = first.booking.departures.front();
   EXPECT_EQ(a.settle(ms(2), {}, departure, 12).text, "ok");
   EXPECT_THAT(post.take(), IsEmpty()) << "a debt";

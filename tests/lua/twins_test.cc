@@ -208,7 +208,7 @@ class Twins : public testing::Test {
       const auto seen = Course(there).of(scenario);
       ASSERT_EQ(expected.size(), seen.size());
       for (std::size_t i = 0; i < seen.size(); ++i) {
-        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed;
+        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed << ", kinds " << testing::PrintToString(kinds);
       }
       EXPECT_FALSE(scripts_.server().run({"FLUSHALL"}).is_error());
     }

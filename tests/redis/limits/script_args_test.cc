@@ -140,7 +140,7 @@ TEST_F(SpellingTest, of_limits_that_count_the_cost) {
   costs.give_back(call_, "g", "0123", 7, flow::Load(2, 900));
   EXPECT_EQ(texts(call_.arguments)[3], "2 900");
   call_.clear();
-  costs.settle(call_, "g", "0123", {.cost = 900, .in_redis = 5'000'000'000}, 20);
+  costs.settle(call_, "g", "0123", {.in_redis = 5'000'000'000, .cost = 900}, 20);
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123", "p:{up}:slidingWindow,tokens",
                                              "p:{up}:each,tokens:0123", "p:{up}:counter"));
   EXPECT_THAT(texts(call_.arguments),
