@@ -60,7 +60,7 @@ local may_refuse, first_key, left = false, has_line and 6 or 4, {}
 for i = 0, #KEYS - first_key do
   local l = limit_read(i, KEYS[first_key + i], 11, now)
   left[2 * i + 1], left[2 * i + 2] = 0, 0
-  if l.by_cost then l.cost = cost end
+  if l.by_cost then l.cost, a.by_cost = cost, true end
   if l.kind.take then
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)

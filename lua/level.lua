@@ -127,7 +127,7 @@ local function level_part(line)
   -- ask go to a caller that may still have more: otherwise they are lost if those others come too late. A caller that the
   -- level gives nothing waits until the limits pass what lifts the others to its level as well; that may be long, where
   -- what passes now is too little for another process' heavy request. It asks again after a second, because that one may
-  -- want less by then.
+  -- want less by then; soon, where limits count costs, which may be small.
   local function expect(a)
     local units, may_have = units_first(a), a.least + a.slack - a.mine.had
     if units > 0 and may_have >= a.w and a.soonest - kHorizon / 2 > ahead_of(a.wide, a.now, 0, a.w) then units = 0 end
@@ -135,7 +135,8 @@ local function level_part(line)
     if a.most == 0 and t <= a.now + kHorizon then
       units = poured_to(a.mine.had + a.w, a.mine, a.others) - a.w
       t, limit = ahead_of(a.wide, a.now, units, a.w)
-      a.asks_by = a.now + 1000000
+      a.asks_by = a.now + (a.by_cost and 2 * kHorizon or 1000000)
+      if a.by_cost then t = math.max(t, a.asks_by) end
     end
     if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
     limit = limit or a.by

@@ -214,6 +214,7 @@ void LocalLimiter::states(const TellState& tell) const {
 // ---- changed limits -------------------------------------------------------------------------------------------------
 
 void LocalLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
+  limits_.refreshed(clock_.instant(now), {});  // resets that are overdue are those of the old limits
   set_limits(limits);
   limits_.refreshed(clock_.instant(now), {});
 }
