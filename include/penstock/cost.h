@@ -19,6 +19,8 @@ struct CostConfig {
   /// How it is read from the answer: as `estimate`, but for `bytes/N`. Empty: it is what was estimated.
   std::vector<std::string> actual;
   std::optional<int> max;  ///< no cost beyond it counts, 1 to 1e9; nullopt: see most_cost()
+  /// `stream_options.include_usage` is added to the JSON body of a chat completion that asks for a stream.
+  bool stream_usage = false;
   bool operator==(const CostConfig&) const = default;
 };
 

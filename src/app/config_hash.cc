@@ -86,8 +86,8 @@ auto fields_of(const RouteConfig& route) {
   return std::tie(name, match, weight, max_wait, timeouts, retry, obey);
 }
 auto fields_of(const CostConfig& cost) {
-  const auto& [unit, estimate, actual, max] = cost;
-  return std::tie(unit, estimate, actual, max);
+  const auto& [unit, estimate, actual, max, stream_usage] = cost;
+  return std::tie(unit, estimate, actual, max, stream_usage);
 }
 auto fields_of(const UpstreamSettings& settings) {
   const auto& [max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, routes, obey,

@@ -166,6 +166,7 @@ void print_cost(const UpstreamSettings& settings, bool tunnel) {
        cost.unit + ", at most " + std::to_string(most_cost(settings)) + ", estimated by " + joined(cost.estimate));
   if (cost.actual.empty()) return line("", "which is final: cost.actual is not set");
   line("", "settled by " + joined(cost.actual) + " of the answer, which comes with Accept-Encoding: identity");
+  if (cost.stream_usage) line("", "streams are asked for their usage, which changes the body (streamUsage)");
 }
 
 void print_limits(const Config& config, const UpstreamSettings& settings, const http::Target& target) {

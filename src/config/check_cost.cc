@@ -92,6 +92,8 @@ void check_cost(Issues& issues, const std::string& path, const UpstreamSettings&
   check_entries(issues, of_cost + ".estimate", cost.estimate, cost::Side::request);
   check_entries(issues, of_cost + ".actual", cost.actual, cost::Side::response);
   if (cost.max) check_max(issues, of_cost + ".max", settings);
+  if (cost.stream_usage && cost.actual.empty())
+    add(issues, of_cost + ".streamUsage", " asks streams for their usage, which nothing reads; set actual, too");
 }
 
 }  // namespace penstock::config

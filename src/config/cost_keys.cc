@@ -26,7 +26,8 @@ constexpr Key<CostConfig> kCost[] = {
     value<&CostConfig::unit>("unit"),
     one_or_more<&CostConfig::estimate>("estimate"),
     one_or_more<&CostConfig::actual>("actual"),
-    {"max", [](Reading& reading, const Spot& spot, CostConfig& into) { read(reading, spot, into.max.emplace(1)); }}};
+    {"max", [](Reading& reading, const Spot& spot, CostConfig& into) { read(reading, spot, into.max.emplace(1)); }},
+    value<&CostConfig::stream_usage>("streamUsage")};
 
 }  // namespace
 

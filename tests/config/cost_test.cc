@@ -44,11 +44,13 @@ TEST(Cost, is_read_with_all_its_keys) {
       estimate: [json:max_completion_tokens, json:max_tokens, bytes/4]
       actual: [json:usage.total_tokens, anthropic]
       max: 5000
+      streamUsage: true
 )");
   const CostConfig wanted{.unit = "tokens",
                           .estimate = {"json:max_completion_tokens", "json:max_tokens", "bytes/4"},
                           .actual = {"json:usage.total_tokens", "anthropic"},
-                          .max = 5000};
+                          .max = 5000,
+                          .stream_usage = true};
   EXPECT_EQ(settings.cost, wanted);
 }
 

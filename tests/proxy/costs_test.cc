@@ -171,6 +171,29 @@ TEST_F(CostsTest, are_read_from_a_stream_of_which_nothing_waits) {
   EXPECT_EQ(used(), 88);
 }
 
+TEST_F(CostsTest, are_asked_for_in_the_body_of_a_stream_where_that_is_configured) {
+  settings().cost->stream_usage = true;
+  test::Origin origin(answers(json_answer(kUsed120)));
+  const std::string asks = R"({"stream":true,"max_tokens":9})", asks_itself = R"({"stream_options":{},"stream":true})";
+  Asker changed, other_path, has_its_own;
+  for (auto [asker, path, body] : {std::tuple(&changed, "/v1/chat/completions", &asks),
+                                   std::tuple(&other_path, "/v1/responses", &asks),
+                                   std::tuple(&has_its_own, "/v1/chat/completions", &asks_itself)}) {
+    auto request = post(origin, body->size());
+    request.target = "http://" + origin.host() + path;
+    ask(*asker, std::move(request));
+    give(*asker, *body);
+    ASSERT_TRUE(finish(*asker));
+  }
+  ASSERT_EQ(origin.notes().size(), 3u);
+  const std::string more = R"({"stream_options":{"include_usage":true},"stream":true,"max_tokens":9})";
+  EXPECT_THAT(origin.notes()[0], testing::EndsWith("\r\n\r\n" + more));
+  EXPECT_THAT(origin.notes()[0], HasSubstr("Content-Length: " + std::to_string(more.size()) + "\r\n"));
+  EXPECT_THAT(origin.notes()[1], testing::EndsWith("\r\n\r\n" + asks));
+  EXPECT_THAT(origin.notes()[2], testing::EndsWith("\r\n\r\n" + asks_itself));
+  EXPECT_EQ(told_[0].estimated, 9);
+}
+
 TEST_F(CostsTest, stay_as_estimated_where_the_answer_is_cut_short) {
   test::Origin origin([](test::Origin&, test::Socket& peer, int) {
     peer.read_until("}");

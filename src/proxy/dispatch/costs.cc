@@ -5,12 +5,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "cost/stream_usage.h"
 #include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
 
 namespace {
 constexpr std::int64_t kQuiet = 60'000'000;  // between two notices
+
+/// Of other resources it is not known that they take it.
+void ask_for_usage(Exchange& exchange) {
+  if (!exchange.body.whole || !exchange.target.path().ends_with("/completions")) return;
+  const auto place = cost::place_of_stream_options(exchange.body.next());
+  if (!place) return;
+  exchange.body.insert(*place, cost::kStreamOptions);
+  if (exchange.head.body == http::BodyKind::length) exchange.head.content_length += cost::kStreamOptions.size();
+}
 }  // namespace
 
 // What it holds meanwhile counts as of any request that waits. If there is no memory for bodies, its size must do.
@@ -40,6 +50,7 @@ void Costs::enters(Exchange& exchange) const {
   std::string_view name;
   if (auto* const cost = exchange.load.cost.get()) {
     cost->enter(exchange.body.size(), exchange.body.whole);
+    if (cost->adds_usage()) ask_for_usage(exchange);
     name = cost->group();
   }
   const auto& grouping = upstream.grouping();

@@ -38,6 +38,7 @@ std::shared_ptr<const BodyTerms> body_terms_of(const UpstreamSettings& settings)
   terms->names_group = names_group && terms->estimate.keep_text(settings.group->pattern);
   if (!counts) return terms;
   terms->most = most_cost(settings);
+  terms->adds_usage = settings.cost->stream_usage;
   terms->entries = settings.cost->estimate;
   for (const auto& entry : terms->entries) (void)terms->estimate.add(entry, cost::Side::request);
   for (const auto& entry : settings.cost->actual) (void)terms->actual.add(entry, cost::Side::response);
@@ -48,8 +49,8 @@ CostReading::CostReading(std::shared_ptr<const BodyTerms> terms, const http::Req
     : terms_(std::move(terms)),
       reader_(terms_->estimate, request_shape(head.fields)),
       size_(size_of(head)),
-      needs_body_(head.has_body() && !head.expect_continue &&
-                  (request_shape(head.fields) == cost::BodyShape::json || !size_)) {}
+      is_json_(request_shape(head.fields) == cost::BodyShape::json),
+      needs_body_(head.has_body() && !head.expect_continue && (is_json_ || !size_)) {}
 
 void CostReading::wait(loop::Loop& loop, const Patience& patience, const http::RequestHints& hints,
                        std::function<void()> enter) {

@@ -28,6 +28,7 @@ struct BodyTerms {
   std::vector<std::string> entries;  ///< of the estimate, as configured
   int most = 0;                      ///< most_cost(); 0: only the name of a group is read
   bool names_group = false;
+  bool adds_usage = false;  ///< CostConfig::stream_usage
 };
 
 /// Null: nothing is read. Costs are read only where a limit counts them, be it in shadow mode.
@@ -55,6 +56,9 @@ class CostReading {
   void body_came(std::string_view all, bool last);
   /// The request enters its lane: what was read decides. `size`: of the body so far; it may be known in full.
   void enter(std::size_t size, bool whole);
+
+  /// If its body asks for a stream, it should ask for its usage, too.
+  bool adds_usage() const { return terms_->adds_usage && is_json_; }
 
   /// 1 if the upstream's requests have no cost.
   int estimate() const { return estimate_; }
@@ -84,7 +88,7 @@ class CostReading {
   cost::EstimateReader reader_;
   std::optional<cost::UsageReader> usage_;
   std::optional<std::uint64_t> size_;  // of the whole body, if it is known
-  bool needs_body_;
+  bool is_json_, needs_body_;
   std::size_t fed_ = 0, most_ = 0;
   http::RequestHints hints_;
   std::unique_ptr<loop::Timer> timer_;  // while it waits for the body

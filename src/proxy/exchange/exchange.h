@@ -37,6 +37,9 @@ class BodyBuffer {
   /// The bytes that take() gives next; valid until the next call.
   std::string_view next() const { return std::string_view(bytes_).substr(taken_); }
 
+  /// Puts something before the byte of next() that has this number. Nothing may have been taken yet.
+  void insert(std::size_t before, std::string_view bytes) { bytes_.insert(before, bytes); }
+
   /// From now on keeps what take() gives, to give it again, as long as the body is no longer than that. 0: not at all.
   void keep(std::size_t most);
   /// Gives everything from the start again. False, and nothing happens: some of it is gone.
