@@ -101,7 +101,9 @@ local function away_part(head)
       for i = 1, #scope do
         local l = scope[i]
         if l.kept then l.max = l.max + l.kept end
-        if l.index ~= -1 and not l.is_slowed then would_leave = math.max(would_leave, l.kind.front(l, l.cost and 1 or a.w)) end
+        if l.index ~= -1 and not l.is_slowed then
+          would_leave = math.max(would_leave, l.kind.front(l, l.cost and 1 or a.w))
+        end
         if l.kept then l.max = l.max - l.kept end
       end
     end

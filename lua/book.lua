@@ -13,8 +13,8 @@
 --   5 touch 0|1, or 2|3 where what is left need not be told; 0+ tells what is left of lists, too, as a touch does.
 --     Behind a touch that also says that the process is there, whichever upstreams it uses (see present.lua), a blank
 --     and the key of all processes
---   6 the key of the lane's line: the group's hash, @ and the route's, or both; '' none · 7 n · 8 their weight; where a limit
---     counts the cost, behind a blank their cost
+--   6 the key of the lane's line: the group's hash, @ and the route's, or both; '' none · 7 n · 8 their weight; behind a
+--     blank their cost, where a limit counts that
 --   9 units beyond these that could leave now if the limits of the line let them
 --   10 the hash of the caller's limits; with a touch "hash host text", see limits_text.h
 --   from 11 on six for each limit: kind, scope u|n (n: narrow, of a group or a route), mode d|r, D|R if it counts the

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- counter { max, period }: at most `max` units between two resets. State "1c R count last number leader until": R is
 -- the last reset, `last` the latest departure booked, `number` counts the resets; the leader may reset until its lease
--- ends. Of costs, what is more than `max` counts in the next period too. Only reset.lua resets; departures after a reset stay 1 ms off that edge. The first period begins 1 ms before
--- its first departure.
+-- ends. Of costs, what is more than `max` counts in the next period too. Only reset.lua resets; departures after a reset
+-- stay 1 ms off that edge. The first period begins 1 ms before its first departure.
 local function counter()
   -- Resets may have been left out while nothing was counted; they are made up for here.
   local function read_state(l, text, now, most, period)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Equal shares of what the limits of a scope let pass within the horizon, counted in weights: a limit that counts the
--- cost passes as many as if all requests cost as much for their weight as the caller's. It is poured over all processes that want
--- departures, those that had the least first, each at most up to what it wants: the level reached is how much each may
--- have had. Created only when a process waits.
+-- cost passes as many as if all requests cost as much for their weight as the caller's. It is poured over all processes
+-- that want departures, those that had the least first, each at most up to what it wants: the level reached is how much
+-- each may have had. Created only when a process waits.
 -- While processes read a new configuration, one after the other, their limits differ. Each goes by its own limits; of a
 -- process with other limits it counts only what that one was told to expect within the horizon, and one step of it.
 -- Otherwise the process with the loosest limits would wait for the one with the strictest, as long as that one wants
@@ -145,7 +145,9 @@ local function level_part(line)
 
   -- When to ask again: asking before a reset is in vain.
   local function again_at(a, early)
-    if a.by and a.by.kind.front(a.by, needed(a.by, a.w)) == kNever then return math.max(a.not_before, a.now + kHorizon) end
+    if a.by and a.by.kind.front(a.by, needed(a.by, a.w)) == kNever then
+      return math.max(a.not_before, a.now + kHorizon)
+    end
     return math.max(a.not_before - early, a.now + kHorizon / 10)
   end
 

@@ -88,5 +88,6 @@ local function pacer()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, stands = stands, left = left, slow_down = slow_down, ease = ease, undo = undo, settle = settle, merge = merge }
+           room = room, stands = stands, left = left, slow_down = slow_down, ease = ease, undo = undo, settle = settle,
+           merge = merge }
 end

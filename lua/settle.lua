@@ -4,8 +4,8 @@
 -- then, and are told so.
 -- KEYS: head; the line of its lane, if that is not the upstream's; then one for each limit.
 -- ARGV: 1 generation · 2 when it departed · 3 "taken cost": what was reserved, and what it has cost · 4 how channels
---   begin: "<prefix>:to:" · 5 upstream · 6 the key of that line, '' the upstream's · from 7 on six for each limit as in book.lua;
---   those that do not count the cost are left out
+--   begin: "<prefix>:to:" · 5 upstream · 6 the key of that line, '' the upstream's · from 7 on six for each limit as in
+--   book.lua; those that do not count the cost are left out
 -- Answer: ok|stale; another generation knows nothing of that departure.
 local departed, channel, upstream, key = tonumber(ARGV[2]), ARGV[4], ARGV[5], ARGV[6]
 local taken, cost = load_of(ARGV[3])

@@ -229,6 +229,6 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, left = left, undo = undo, moved = moved, merge = merge, learn = learn, commit_cost = commit_cost,
-           settle = settle, is_list = true }
+           room = room, left = left, undo = undo, moved = moved, merge = merge, learn = learn,
+           commit_cost = commit_cost, settle = settle, is_list = true }
 end

@@ -143,5 +143,6 @@ local function token_bucket()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, stands = stands, left = left, slow_down = slow_down, undo = undo, settle = settle, merge = merge }
+           room = room, stands = stands, left = left, slow_down = slow_down, undo = undo, settle = settle,
+           merge = merge }
 end

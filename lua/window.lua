@@ -2,8 +2,8 @@
 -- window { reservoir, interval, spread }: at most `reservoir` in each window of `interval`, aligned to 1970. State "1w
 -- start count interval"; where strangers have taken some of the window it is "2w start count interval foreign told",
 -- see learn() of flow/limit.h; where `debt` of the count did not fit into the window that began at `from`, "3w start count
--- interval from debt" or "4w start count interval foreign told from debt". Departures stay 1 ms off the windows' edges, or a tenth of the interval if that is less: the
--- time on which all limits agreed is moved.
+-- interval from debt" or "4w start count interval foreign told from debt". Departures stay 1 ms off the windows' edges, or
+-- a tenth of the interval if that is less: the time on which all limits agreed is moved.
 local function window()
   local function start_of(l, t) return math.floor((t + l.phase) / l.interval) * l.interval - l.phase end
 
@@ -126,7 +126,9 @@ local function window()
   local function moved(l, moves)
     for _, move in ipairs(moves) do
       local start = start_of(l, move.to)
-      if start > start_of(l, move.from) and start >= l.start then commit(l, move.to, l.by_cost and move.cost or move.w) end
+      if start > start_of(l, move.from) and start >= l.start then
+        commit(l, move.to, l.by_cost and move.cost or move.w)
+      end
     end
   end
 

@@ -69,7 +69,8 @@ Sum judged(const Plan& plan) {
   for (const Request& request : journal.requests) EXPECT_NE(request.end, Request::End::refused) << "by its own process";
   if (std::getenv("PENSTOCK_FIGURES"))
     std::printf("seed %d: %.1f %% used, at most %d before the last of a minute, %d of %d refused\n",
-                static_cast<int>(plan.seed), 100 * sum.used, static_cast<int>(sum.fullest), sum.refused, sum.departures);
+                static_cast<int>(plan.seed), 100 * sum.used, static_cast<int>(sum.fullest), sum.refused,
+                sum.departures);
   return sum;
 }
 

@@ -29,13 +29,13 @@ struct Demand {
   bool even = false;  ///< arrivals come evenly; otherwise at random (Poisson)
   int spike = 0;      ///< so many more arrive at once, at `spike_at`
   Time spike_at = 0;
-  Time spike_every = 0;         ///< and again after each such time; 0: once
-  Time from = 0;                ///< no request comes before
-  Time until = 0;               ///< none comes from then on; 0: the end of the run
-  int groups = 0;               ///< 0: requests have no group
-  double zipf = 0;              ///< the n-th group has 1/n^zipf of the requests
-  double routed = 0;            ///< fraction of the requests that are of the route kRoute
-  std::vector<int> weights;     ///< of a request, each equally likely; empty: 1
+  Time spike_every = 0;      ///< and again after each such time; 0: once
+  Time from = 0;             ///< no request comes before
+  Time until = 0;            ///< none comes from then on; 0: the end of the run
+  int groups = 0;            ///< 0: requests have no group
+  double zipf = 0;           ///< the n-th group has 1/n^zipf of the requests
+  double routed = 0;         ///< fraction of the requests that are of the route kRoute
+  std::vector<int> weights;  ///< of a request, each equally likely; empty: 1
   /// What a request costs is between these, and is known when it lands; 0: 1.
   int least_cost = 0, most_cost = 0;
   int estimate = 0;             ///< reserved for each request; 0: what it will cost

@@ -137,8 +137,7 @@ void Process::arrive(std::uint64_t id) {
     const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
     const flow::Load load(request.weight, request.estimate);
     if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, load);
-    flow::Arrival arrival{
-        .id = id, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost};
+    flow::Arrival arrival{.id = id, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost};
     if (max_wait > 0) arrival.max_wait = max_wait;
     move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
       tickets_[id] = scheduler.arrive(at, arrival, into);

@@ -123,7 +123,8 @@ void LocalLimiter::give_back(Time now, LaneKey lane, const Departure& departure)
   limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     if (!rule.counts(departure.epoch)) return;
     const Instant at = clock_.instant(departure.at);
-    rule.counts_cost() ? limit.settle(at, clock_.instant(now), departure.cost, 0) : limit.give_back(at, departure.weight);
+    rule.counts_cost() ? limit.settle(at, clock_.instant(now), departure.cost, 0)
+                       : limit.give_back(at, departure.weight);
   });
 }
 

@@ -174,8 +174,9 @@ TEST(QuotasFile, names_the_quota_that_was_meant) {
               ElementsAre("f:4:29: quota in upstreams.a: there is no quota 'gihub'; did you mean 'github'?"));
   EXPECT_THAT(problems_of("quotas: { one: {}, two: {} }\n" + upstream),
               ElementsAre("f:4:29: quota in upstreams.a: there is no quota 'gihub'; there are: one, two"));
-  EXPECT_THAT(problems_of(upstream), ElementsAre("f:3:29: quota in upstreams.a is 'gihub', but there is no quota at all; "
-                                               "write quotas: { gihub: { … } }"));
+  EXPECT_THAT(problems_of(upstream),
+              ElementsAre("f:3:29: quota in upstreams.a is 'gihub', but there is no quota at all; "
+                          "write quotas: { gihub: { … } }"));
 }
 
 TEST(QuotasFile, cannot_share_its_name_with_an_upstream_of_its_own_limits) {
@@ -186,26 +187,28 @@ TEST(QuotasFile, cannot_share_its_name_with_an_upstream_of_its_own_limits) {
 }
 
 TEST(QuotasFile, has_faults_of_its_own_told_once) {
-  EXPECT_THAT(problems_of("quotas:\n  q:\n    maxConcurrent: 0\n    limits: [ { window: { interval: 1s } } ]\n"
-                        "    'per': 1\nupstreams: { a: { match: a.com, quota: q }, b: { match: b.com, quota: q } }\n"),
-              ElementsAre(HasSubstr("f:4:20: maxConcurrent in quotas.q is 0"),
-                          HasSubstr("f:5:25: reservoir in quotas.q.limits.window is missing"),
-                          HasSubstr("f:6:5: unknown key 'per' in quotas.q")));
+  EXPECT_THAT(
+      problems_of("quotas:\n  q:\n    maxConcurrent: 0\n    limits: [ { window: { interval: 1s } } ]\n"
+                  "    'per': 1\nupstreams: { a: { match: a.com, quota: q }, b: { match: b.com, quota: q } }\n"),
+      ElementsAre(HasSubstr("f:4:20: maxConcurrent in quotas.q is 0"),
+                  HasSubstr("f:5:25: reservoir in quotas.q.limits.window is missing"),
+                  HasSubstr("f:6:5: unknown key 'per' in quotas.q")));
 }
 
 TEST(QuotasFile, counts_the_limits_of_routes_with_those_of_the_quota) {
   std::string many;
   for (int i = 0; i < 15; ++i) many += "{ counter: { max: 9, period: 1s, name: c" + std::to_string(i) + " } }, ";
   EXPECT_THAT(problems_of("quotas: { q: { limits: [ " + many +
-                        "] } }\nupstreams:\n  a:\n    match: a.com\n    quota: q\n"
-                        "    routes: [ { match: { path: /s }, rate: 3/m } ]\n"),
+                          "] } }\nupstreams:\n  a:\n    match: a.com\n    quota: q\n"
+                          "    routes: [ { match: { path: /s }, rate: 3/m } ]\n"),
               ElementsAre(HasSubstr("and those of the upstream are more than 16 limits")));
 }
 
 TEST(QuotasFile, judges_the_weight_of_a_route_by_the_limits_of_the_quota) {
-  EXPECT_THAT(problems_of("quotas: { q: { limits: [ { window: { reservoir: 4, interval: 1s } } ] } }\nupstreams:\n  a:\n"
-                        "    match: a.com\n    quota: q\n    routes: [ { match: { method: POST }, weight: 5 } ]\n"),
-              ElementsAre(HasSubstr("f:7:50: weight in upstreams.a.routes is 5, and the limit window lets at most 4")));
+  EXPECT_THAT(
+      problems_of("quotas: { q: { limits: [ { window: { reservoir: 4, interval: 1s } } ] } }\nupstreams:\n  a:\n"
+                  "    match: a.com\n    quota: q\n    routes: [ { match: { method: POST }, weight: 5 } ]\n"),
+      ElementsAre(HasSubstr("f:7:50: weight in upstreams.a.routes is 5, and the limit window lets at most 4")));
 }
 
 TEST(QuotasFile, lets_the_routes_of_all_its_upstreams_have_64_limits) {

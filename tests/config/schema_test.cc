@@ -178,20 +178,19 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
     if (plain && !of_limit && !inherits(path) && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(
-      without,
-      testing::UnorderedElementsAre(
-          "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url", "redis.user",
-          "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey", "redis.tls.serverName",
-          "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca", "redis.sentinel.tls.clientCert",
-          "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName", "redis.secret", "presets",
-          "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match", "upstreams.NAME.rate",
-          "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota", "quotas", "quotas.NAME.rate",
-          "quotas.NAME.group", "quotas.NAME.redis",
-          "quotas.NAME.cost.unit", "quotas.NAME.cost.estimate", "quotas.NAME.cost.actual", "quotas.NAME.cost.max", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
-          "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey",
-          "upstreams.NAME.cost.unit", "upstreams.NAME.cost.estimate", "upstreams.NAME.cost.actual",
-          "upstreams.NAME.cost.max"));
+  EXPECT_THAT(without,
+              testing::UnorderedElementsAre(
+                  "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
+                  "redis.user", "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey",
+                  "redis.tls.serverName", "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca",
+                  "redis.sentinel.tls.clientCert", "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName",
+                  "redis.secret", "presets", "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match",
+                  "upstreams.NAME.rate", "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota",
+                  "quotas", "quotas.NAME.rate", "quotas.NAME.group", "quotas.NAME.redis", "quotas.NAME.cost.unit",
+                  "quotas.NAME.cost.estimate", "quotas.NAME.cost.actual", "quotas.NAME.cost.max",
+                  "upstreams.NAME.baseUrl", "upstreams.NAME.permits", "upstreams.NAME.tls.ca",
+                  "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey", "upstreams.NAME.cost.unit",
+                  "upstreams.NAME.cost.estimate", "upstreams.NAME.cost.actual", "upstreams.NAME.cost.max"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {

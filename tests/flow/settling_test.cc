@@ -72,8 +72,8 @@ std::vector<Left> settle_at_random(Limit& limit, Chance& chance, const Traffic& 
   return left;
 }
 
-// One unit must be free for a request, and the rest of it may be a debt: beyond what each kind promises there may be one
-// request, less that unit.
+// One unit must be free for a request, and the rest of it may be a debt: beyond what each kind promises there may be
+// one request, less that unit.
 constexpr int kOneMore = Traffic{}.most - 1;
 
 TEST(Settling, a_sliding_window_keeps_its_maximum_of_what_was_taken) {
@@ -188,7 +188,8 @@ TEST(Settling, of_the_newest_departure_all_that_was_too_much_comes_back) {
       heavy->commit_cost(then, reserved);
       heavy->settle(then, then, reserved, 2);
       for (const int weight : {1, 9, 15})
-        EXPECT_EQ(light->frontier(weight), heavy->frontier(weight)) << "kind " << kind << ", " << reserved << " reserved";
+        EXPECT_EQ(light->frontier(weight), heavy->frontier(weight))
+            << "kind " << kind << ", " << reserved << " reserved";
     }
   }
 }

@@ -180,8 +180,8 @@ test::RedisReply Asker::settle(Time now, std::string_view group, const flow::Dep
   Texts keys{key("head")};
   if (!group.empty()) keys.push_back(key("line", group));
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
-  Texts arguments{generation_, text(instant(departure.at)), text(departure.cost) + " " + text(cost),
-                  "penstock:to:", upstream_, std::string(group)};
+  Texts arguments{generation_, text(instant(departure.at)), text(departure.cost) + " " + text(cost), "penstock:to:",
+                  upstream_,   std::string(group)};
   for (const LimitConfig& limit : limits_) {
     const std::size_t its = arguments.size();
     add_limit(arguments, limit);
@@ -210,9 +210,8 @@ test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view grou
   const bool grouped = of_group(limits_[limit]);
   if (grouped) keys.push_back(key("line", group));
   const Texts words = words_of(limits_[limit].kind);
-  Texts arguments{who_,           generation_, words[1],
-                  words[2],       "penstock:to:", upstream_,
-                  grouped ? std::string(group) : std::string()};
+  Texts arguments{
+      who_, generation_, words[1], words[2], "penstock:to:", upstream_, grouped ? std::string(group) : std::string()};
   if (!limits_[limit].unit.empty()) arguments.push_back("cost");
   return scripts_.call(Script::reset, instant(now), keys, std::move(arguments));
 }

@@ -121,7 +121,8 @@ class Chance {
       return Refuse{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(9, arrived_ - 1)))};
     if (told_ && what >= 20 && what < 32 && arrived_ > 0) return learn(now);
     if (costs_ && what >= 12 && arrived_ > 0 && up_to(1))
-      return Settle{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(5, arrived_ - 1))), one_of({0, 1, 2, 5, 24})};
+      return Settle{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(5, arrived_ - 1))),
+                    one_of({0, 1, 2, 5, 24})};
     Arrive arrival =
         uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
     if (costs_) arrival.weight = 1, arrival.cost = one_of({1, 2, 3, 3, 20});
@@ -208,7 +209,8 @@ class Twins : public testing::Test {
       const auto seen = Course(there).of(scenario);
       ASSERT_EQ(expected.size(), seen.size());
       for (std::size_t i = 0; i < seen.size(); ++i) {
-        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed << ", kinds " << testing::PrintToString(kinds);
+        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed << ", kinds "
+                                        << testing::PrintToString(kinds);
       }
       EXPECT_FALSE(scripts_.server().run({"FLUSHALL"}).is_error());
     }

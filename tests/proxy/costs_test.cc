@@ -176,9 +176,9 @@ TEST_F(CostsTest, are_asked_for_in_the_body_of_a_stream_where_that_is_configured
   test::Origin origin(answers(json_answer(kUsed120)));
   const std::string asks = R"({"stream":true,"max_tokens":9})", asks_itself = R"({"stream_options":{},"stream":true})";
   Asker changed, other_path, has_its_own;
-  for (auto [asker, path, body] : {std::tuple(&changed, "/v1/chat/completions", &asks),
-                                   std::tuple(&other_path, "/v1/responses", &asks),
-                                   std::tuple(&has_its_own, "/v1/chat/completions", &asks_itself)}) {
+  for (auto [asker, path, body] :
+       {std::tuple(&changed, "/v1/chat/completions", &asks), std::tuple(&other_path, "/v1/responses", &asks),
+        std::tuple(&has_its_own, "/v1/chat/completions", &asks_itself)}) {
     auto request = post(origin, body->size());
     request.target = "http://" + origin.host() + path;
     ask(*asker, std::move(request));

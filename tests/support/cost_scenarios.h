@@ -10,7 +10,8 @@ namespace penstock::scenarios {
 
 // - A request leaves when one unit is free. What does not fit is a debt: of a slidingWindow it counts when older units
 //   leave, of a window and a counter in the next periods, a tokenBucket owes it, and a pacer lets the next leave later.
-// - Taken back of what was reserved in vain: slidingWindow, all of it, its last units first; window and counter, if it is
+// - Taken back of what was reserved in vain: slidingWindow, all of it, its last units first; window and counter, if it
+// is
 //   the period of that departure still, and of a window what was carried over from that; pacer, of the newest departure
 //   alone. A tokenBucket remembers from its first correction on how many tokens were in use; of a departure before that
 //   it has less back by the refills since, of which one that has just begun counts whole.
