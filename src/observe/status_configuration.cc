@@ -198,8 +198,12 @@ Json tls_json(const TlsConfig& tls) {
 }
 
 Json cost_json(const UpstreamSettings& settings) {
-  const auto& [unit, estimate, actual, max] = *settings.cost;
-  return {{"unit", unit}, {"estimate", estimate}, {"actual", actual}, {"max", most_cost(settings)}};
+  const auto& [unit, estimate, actual, max, stream_usage] = *settings.cost;
+  return {{"unit", unit},
+          {"estimate", estimate},
+          {"actual", actual},
+          {"max", most_cost(settings)},
+          {"streamUsage", stream_usage}};
 }
 
 Json entry_json(const std::string& name, const std::vector<Match>& match, const UpstreamSettings& settings) {
