@@ -221,6 +221,7 @@ Json quota_json(const QuotaConfig& quota) {
   Json json{{"name", quota.name}};
   json.update(queue_json(quota.settings));
   json.update(limits_json(quota.settings));
+  if (quota.settings.cost) json["cost"] = cost_json(quota.settings);
   return json;
 }
 

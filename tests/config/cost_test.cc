@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "penstock/config.h"
+#include "penstock/quotas.h"
 
 namespace penstock {
 namespace {
@@ -52,6 +53,19 @@ TEST(Cost, is_read_with_all_its_keys) {
                           .max = 5000,
                           .stream_usage = true};
   EXPECT_EQ(settings.cost, wanted);
+}
+
+TEST(Cost, is_decided_by_the_quota_that_an_upstream_draws_on) {
+  const std::string quota =
+      "version: 1\nquotas: { account: { cost: { unit: tokens, estimate: openai }, limits: [ { slidingWindow: { max: 9, "
+      "interval: 1s }, unit: tokens } ] } }\n";
+  const auto config = read_config(quota + "upstreams: { a: { match: a.com, quota: account } }\n", "f");
+  ASSERT_TRUE(config) << to_string(config.error().front());
+  const auto settings = effective_settings(*config, config->upstreams.at(0));
+  EXPECT_EQ(settings.cost, (CostConfig{.unit = "tokens", .estimate = {"openai"}}));
+  EXPECT_TRUE(counts_cost(settings));
+  EXPECT_FALSE(read_config(
+      quota + "upstreams: { a: { match: a.com, quota: account, cost: { unit: t, estimate: openai } } }\n", "f"));
 }
 
 TEST(Cost, may_have_one_entry_without_a_list) {

@@ -135,6 +135,21 @@ TEST_F(CostsTest, are_counted_by_a_limit_in_shadow_mode) {
   EXPECT_EQ(told_.back().cost, 120);
 }
 
+TEST_F(CostsTest, of_a_quota_count_in_its_queue) {
+  QuotaConfig account{.name = "account", .settings = settings()};
+  settings().limits.clear();
+  settings().cost.reset();
+  config_.quotas.push_back(std::move(account));
+  config_.upstreams[0].quota = "account";
+  test::Origin origin(answers(json_answer(kUsed120)));
+  Asker asker;
+  ask_with(asker, origin, R"({"max_tokens":700})");
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_.back().estimated, 700);
+  EXPECT_EQ(told_.back().cost, 120);
+  EXPECT_EQ(used(), 120);
+}
+
 TEST_F(CostsTest, change_no_byte_and_ask_for_no_coding) {
   test::Origin origin(answers(json_answer(kUsed120)));
   const std::string body = R"( { "max_tokens" : 5 , "max_tokens":0.7e1 } )";
