@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 LimitConfig of_tokens(LimitConfig::Kind kind) { return {.kind = kind, .name = "tokens", .unit = "tokens"}; }
 LimitConfig a_thousand() { return of_tokens(SlidingWindowConfig{.max = 1'000, .interval = 30s}); }
 
-const flow::Load kHalf(1, 500), kAll(1, 1'000), kMost(1, 900), kFew(1, 100);
+const flow::Load kHalf(1, 500), kLoad(1, 1'000), kMost(1, 900), kFew(1, 100);
 
 class SharedCosts : public SharedLimiterTest {
  protected:
@@ -53,7 +53,7 @@ TEST_F(SharedCosts, that_do_not_fit_leave_all_the_same_and_are_owed_by_all) {
 
 TEST_F(SharedCosts, wake_what_waits_in_another_process_when_some_were_reserved_in_vain) {
   const auto a = desk({a_thousand()}), b = desk({a_thousand()});
-  a->arrive(1, {}, kAll);
+  a->arrive(1, {}, kLoad);
   ASSERT_TRUE(took_off(*a, 1));
   b->arrive(1, {}, kHalf);
   ASSERT_TRUE(waits(*b, 1));
@@ -66,7 +66,7 @@ TEST_F(SharedCosts, wake_what_waits_in_another_process_when_some_were_reserved_i
 
 TEST_F(SharedCosts, wake_what_waits_in_the_same_process_too) {
   const auto a = desk({a_thousand()});
-  a->arrive(1, {}, kAll);
+  a->arrive(1, {}, kLoad);
   a->arrive(1, {}, kHalf);
   ASSERT_TRUE(took_off(*a, 1) && waits(*a, 2));
   a->settle(0, 1);
@@ -90,7 +90,7 @@ TEST_F(SharedCosts, of_a_group_wake_what_waits_in_it) {
   const std::vector<LimitConfig> limits{each, pacer(1'000)};
   const auto a = desk(limits), b = desk(limits);
   const flow::LaneKey model("large");
-  a->arrive(1, model, kAll);
+  a->arrive(1, model, kLoad);
   ASSERT_TRUE(took_off(*a, 1));
   b->arrive(1, model, kHalf);
   ASSERT_TRUE(waits(*b, 1));
@@ -100,7 +100,7 @@ TEST_F(SharedCosts, of_a_group_wake_what_waits_in_it) {
 
 TEST_F(SharedCosts, are_remembered_as_settled_when_redis_has_lost_its_memory) {
   const auto a = desk({a_thousand()});
-  a->arrive(1, {}, kAll);
+  a->arrive(1, {}, kLoad);
   ASSERT_TRUE(took_off(*a, 1));
   a->settle(0, 300);
   ASSERT_TRUE(run_.run_until([&] { return units_in_redis() == 300; }));
@@ -114,7 +114,7 @@ TEST_F(SharedCosts, are_settled_in_this_process_while_redis_is_away) {
   config_.when_down = WhenDown::share;
   const auto a = desk({a_thousand()});
   server_.pause();
-  a->arrive(1, {}, kAll);
+  a->arrive(1, {}, kLoad);
   ASSERT_TRUE(took_off(*a, 1));
   a->arrive(1, {}, kHalf);
   run_.run_for(20'000);

@@ -37,7 +37,7 @@ class AskedHere final : public Asked {
     limiter_.settle(now, flow::LaneKey(group), departure, cost);
   }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
-  void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }
+  void change(Time now, const std::vector<LimitConfig>& limits) override { limiter_.change(now, limits); }
 
  private:
   flow::LocalLimiter limiter_;
