@@ -230,7 +230,7 @@ struct UpstreamSettings {
 };
 
 /// The most that one request may be said to cost: CostConfig::max. If that is not set, as many units as each limit of
-/// that unit lets leave together, a pacer within queue.max_wait, and at most 1e9. 0: there is no cost.
+/// that unit lets leave together, a pacer in a minute, and at most 1e9. 0: there is no cost.
 int most_cost(const UpstreamSettings& settings);
 
 /// Whether a limit counts what requests cost. Otherwise nothing is read from bodies for that.

@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "simulation/fleet.h"
+#include "support/machine.h"
 
 namespace penstock::simulation {
 namespace {
@@ -23,8 +25,8 @@ constexpr int kAMinute = 10'000, kLeast = 50, kMost = 4'000;
 LimitConfig of_tokens(LimitConfig::Kind kind) { return {.kind = kind, .name = "tokens", .unit = "tokens"}; }
 
 /// `estimate`: reserved for each; 0: what it will cost.
-Plan streaming(LimitConfig limit, int estimate, std::uint64_t seed, int processes = 3) {
-  Plan plan{.seed = seed, .length = 40 * kMinute};
+Plan streaming(LimitConfig limit, int estimate, std::uint64_t seed, Time length = 40 * kMinute) {
+  Plan plan{.seed = seed, .length = length};
   plan.limits = {std::move(limit), {.kind = PacerConfig{.qps = 20}}};
   Member member{.settings = {.max_concurrent = 100, .max_pending = 1'000, .max_wait = kHour}};
   member.demand = {.clients = 20,
@@ -33,7 +35,7 @@ Plan streaming(LimitConfig limit, int estimate, std::uint64_t seed, int processe
                    .estimate = estimate,
                    .flight = 3 * kSecond,
                    .flight_varies = true};
-  plan.members.assign(static_cast<std::size_t>(processes), member);
+  plan.members.assign(3, member);
   return plan;
 }
 
@@ -48,6 +50,7 @@ std::vector<Request> departures_of(const Journal& journal) {
 struct Sum {
   int departures = 0, refused = 0;
   std::int64_t fullest = 0;  ///< minute, but for the last request in it
+  std::int64_t known = 0;    ///< the same of what was known when they left: what they cost, up to the estimate
   double used = 0;           ///< of what the limit lets pass, from the third minute on
 };
 
@@ -55,13 +58,16 @@ Sum judged(const Plan& plan) {
   Sum sum;
   const Journal journal = run(plan);
   const auto all = departures_of(journal);
-  std::int64_t in_a_minute = 0, since = 0;
+  const int estimate = plan.members.front().demand.estimate;
+  const auto known = [&](const Request& request) { return std::min(request.cost, estimate > 0 ? estimate : kMost); };
+  std::int64_t in_a_minute = 0, known_in_a_minute = 0, since = 0;
   auto first = all.begin();
   for (auto it = all.begin(); it != all.end(); ++it) {
-    for (; first->left <= it->left - kMinute; ++first) in_a_minute -= first->cost;
+    for (; first->left <= it->left - kMinute; ++first) in_a_minute -= first->cost, known_in_a_minute -= known(*first);
     sum.fullest = std::max(sum.fullest, in_a_minute);
+    sum.known = std::max(sum.known, known_in_a_minute);
     sum.refused += in_a_minute >= kAMinute;
-    in_a_minute += it->cost;
+    in_a_minute += it->cost, known_in_a_minute += known(*it);
     if (it->left >= 2 * kMinute) since += it->cost;
   }
   sum.departures = static_cast<int>(all.size());
@@ -85,29 +91,42 @@ void expect_used_up(const Plan& plan) {
   EXPECT_LE(sum.used, 1.01);
 }
 
-TEST(Costs, of_streams_use_up_a_sliding_window_and_are_never_refused) {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    for (const int estimate : {0, kMost})
-      expect_used_up(streaming(of_tokens(SlidingWindowConfig{.max = kAMinute, .interval = 1min}), estimate, seed));
-  }
+/// 0: what each will cost.
+class CostsEstimated : public testing::TestWithParam<int> {};
+
+TEST_P(CostsEstimated, use_up_a_sliding_window_and_are_never_refused) {
+  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 1 : 4); ++seed)
+    expect_used_up(streaming(of_tokens(SlidingWindowConfig{.max = kAMinute, .interval = 1min}), GetParam(), seed));
 }
 
+INSTANTIATE_TEST_SUITE_P(Exactly, CostsEstimated, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(AtMost, CostsEstimated, testing::Values(kMost));
+
 TEST(Costs, that_are_known_at_once_use_up_a_pacer) {
-  for (std::uint64_t seed = 1; seed <= 2; ++seed)
+  for (std::uint64_t seed = 1; seed <= (test::kSanitized ? 1 : 2); ++seed)
     expect_used_up(streaming(of_tokens(PacerConfig{.qps = kAMinute / 60.0}), 0, seed));
 }
 
 /// Whatever is estimated, what is used in the long run is what the limit lets pass: what was too little is a debt.
-TEST(Costs, that_are_estimated_too_low_are_paid_by_those_behind_them) {
-  for (const LimitConfig::Kind& kind : std::vector<LimitConfig::Kind>{
-           SlidingWindowConfig{.max = kAMinute, .interval = 1min},
-           TokenBucketConfig{.capacity = kAMinute, .refill_amount = kAMinute / 60, .refill_frequency = 1s},
-           WindowConfig{.reservoir = kAMinute, .interval = 1min}, PacerConfig{.qps = kAMinute / 60.0}}) {
-    const Sum sum = judged(streaming(of_tokens(kind), 700, 5));
-    EXPECT_GE(sum.used, 0.95) << limit_key(kind);
-    EXPECT_LE(sum.used, 1.05) << limit_key(kind);
+class CostsEstimatedTooLow : public testing::TestWithParam<LimitConfig::Kind> {};
+
+TEST_P(CostsEstimatedTooLow, are_paid_by_those_behind_them) {
+  const Sum sum = judged(streaming(of_tokens(GetParam()), 700, 5, 20 * kMinute));
+  EXPECT_GE(sum.used, 0.95);
+  EXPECT_LE(sum.used, 1.05);
+  if (std::holds_alternative<SlidingWindowConfig>(GetParam())) {
+    EXPECT_LT(sum.known, kAMinute) << "beyond that goes what was not known";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Sliding, CostsEstimatedTooLow,
+                         testing::Values(SlidingWindowConfig{.max = kAMinute, .interval = 1min}));
+INSTANTIATE_TEST_SUITE_P(Bucket, CostsEstimatedTooLow,
+                         testing::Values(TokenBucketConfig{
+                             .capacity = kAMinute, .refill_amount = kAMinute / 60, .refill_frequency = 1s}));
+INSTANTIATE_TEST_SUITE_P(Window, CostsEstimatedTooLow,
+                         testing::Values(WindowConfig{.reservoir = kAMinute, .interval = 1min}));
+INSTANTIATE_TEST_SUITE_P(Pacer, CostsEstimatedTooLow, testing::Values(PacerConfig{.qps = kAMinute / 60.0}));
 
 }  // namespace
 }  // namespace penstock::simulation

@@ -14,6 +14,7 @@ namespace penstock::config {
 namespace {
 
 constexpr std::size_t kLongestUnit = 32;
+constexpr Duration kPacedTogether = std::chrono::minutes{1};  // a pacer has no capacity: vendors count by minutes
 
 struct MostUnits {
   const double patience;  // seconds
@@ -37,27 +38,27 @@ void check_unit(Issues& issues, const std::string& path, const std::string& unit
     add(issues, path, " must be at most 32 letters, digits and _.-");
 }
 
-void check_entries(Issues& issues, const std::string& path, const std::vector<std::string>& entries, cost::Side side) {
-  cost::Amount amount;
+/// `amount` may have the path of a group's name already.
+void check_entries(Issues& issues, const std::string& path, const std::vector<std::string>& entries, cost::Side side,
+                   cost::Amount amount) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto added = amount.add(entries[i], side);
     if (!added) add(issues, path + "[" + std::to_string(i) + "]", ": '" + entries[i] + "' " + added.error());
   }
 }
 
-/// A cost as large as max must be able to leave: estimates go up to it.
+/// What one request costs beyond that would only be owed: a limit keeps no more than it lets leave together.
 void check_max(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
   const int max = *settings.cost->max;
   check_count(issues, path, max, 1, cost::kMostUnits);
   for (const auto& limit : settings.limits) {
-    if (limit.mode == LimitConfig::Mode::shadow || !counts_cost(limit, *settings.cost)) continue;
-    const auto most = most_units(limit.kind, settings.queue.max_wait);
+    const bool has_most = limit.mode != LimitConfig::Mode::shadow && !std::holds_alternative<PacerConfig>(limit.kind);
+    if (!has_most || !counts_cost(limit, *settings.cost)) continue;
+    const auto most = most_units(limit.kind, kPacedTogether);
     if (!most || *most >= max) continue;
     return add(issues, path,
                " is " + std::to_string(max) + ", and the limit " + std::string(limit_name(limit)) + " lets at most " +
-                   write_number(*most) + " units leave " +
-                   (std::holds_alternative<PacerConfig>(limit.kind) ? "within queue.maxWait" : "together") +
-                   ": what is estimated as much would be refused");
+                   write_number(*most) + " units leave together; no request may cost more");
   }
 }
 
@@ -89,8 +90,10 @@ void check_cost(Issues& issues, const std::string& path, const UpstreamSettings&
   check_unit(issues, of_cost + ".unit", cost.unit);
   if (cost.estimate.empty())
     add(issues, of_cost + ".estimate", " must say how it is read from a request, as in [json:max_tokens, bytes/4]");
-  check_entries(issues, of_cost + ".estimate", cost.estimate, cost::Side::request);
-  check_entries(issues, of_cost + ".actual", cost.actual, cost::Side::response);
+  cost::Amount beside_group;
+  if (settings.group && settings.group->by == GroupRule::By::json) beside_group.keep_text(settings.group->pattern);
+  check_entries(issues, of_cost + ".estimate", cost.estimate, cost::Side::request, std::move(beside_group));
+  check_entries(issues, of_cost + ".actual", cost.actual, cost::Side::response, {});
   if (cost.max) check_max(issues, of_cost + ".max", settings);
   if (cost.stream_usage && cost.actual.empty())
     add(issues, of_cost + ".streamUsage", " asks streams for their usage, which nothing reads; set actual, too");
@@ -106,7 +109,7 @@ int most_cost(const UpstreamSettings& settings) {
   double most = cost::kMostUnits;
   for (const auto& limit : settings.limits) {
     if (limit.mode == LimitConfig::Mode::shadow || !config::counts_cost(limit, *settings.cost)) continue;
-    most = std::min(most, config::most_units(limit.kind, settings.queue.max_wait).value_or(most));
+    most = std::min(most, config::most_units(limit.kind, config::kPacedTogether).value_or(most));
   }
   return std::max(1, static_cast<int>(most));
 }

@@ -3,6 +3,7 @@
 // read. Shared by the readers of many requests.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -41,6 +42,10 @@ class Amount {
 
   const JsonPaths& paths() const { return paths_; }
   bool empty() const { return entries_.empty(); }
+  /// Whether the size of a body may decide.
+  bool counts_bytes() const {
+    return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.bytes_per_unit > 0; });
+  }
 
  private:
   /// The largest of these numbers: a vendor's APIs have one thing under several names, and streams tell it more than

@@ -36,7 +36,12 @@ void Counter::shift(Instant by) {
   state_.latest += by;
 }
 
-Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }
+// What it owes counts in as many periods more.
+Instant Counter::forgettable_at() const {
+  if (state_.reset == kNever) return kAlways;
+  const std::int64_t more = carries_ && state_.count > 0 ? (state_.count - 1) / config_.max : 0;
+  return next_reset(state_) + static_cast<Instant>(more) * period();
+}
 
 LimitReading Counter::read(Instant now) const {
   const State state = state_at(now);

@@ -12,17 +12,14 @@ namespace penstock::flow {
 
 class Counter final : public Limit {
  public:
-  explicit Counter(const CounterConfig& config) : config_(config) {}
+  /// `carries`: it counts costs, and what is too many counts in the next period.
+  explicit Counter(const CounterConfig& config, bool carries = false) : config_(config), carries_(carries) {}
 
   bool admits(int weight) const override { return weight <= config_.max; }
   void refresh(Instant now) override { state_ = state_at(now); }
   Instant frontier(int weight) const override;
   Instant reset_at() const override { return state_.reset + period(); }
   void commit(Instant at, int weight) override;
-  void commit_cost(Instant at, int cost) override {
-    carries_ = true;
-    commit(at, cost);
-  }
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   void shift(Instant by) override;
@@ -53,8 +50,8 @@ class Counter final : public Limit {
   Instant next_reset(const State& state) const { return std::max(state.reset + period(), state.latest); }
 
   const CounterConfig& config_;
+  const bool carries_;
   State state_;
-  bool carries_ = false;  // it counts costs: what is too many counts in the next period
 };
 
 }  // namespace penstock::flow

@@ -100,6 +100,9 @@ class Limit {
   virtual void settle(Instant at, Instant now, int taken, int cost) {
     cost > taken ? commit_cost(now, cost - taken) : give_back(at, taken - cost);
   }
+  /// Whether it counts a departure that left late from then on: such a one is settled by when it left, and in other
+  /// limits by when it was booked for.
+  virtual bool moves() const { return false; }
   /// A departure committed for `from` left later, at `to`: it counts from `to` on.
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.

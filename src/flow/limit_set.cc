@@ -29,7 +29,7 @@ LimitSet::Group& LimitSet::remember(std::string_view name) {
   Group group{.limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_)};
   for (std::size_t i = 0, n = 0; i < rules_.size(); ++i) {
     if (!rules_[i]->of_group()) continue;
-    auto limit = make_limit(rules_[i]->config.kind);
+    auto limit = make_limit(rules_[i]->config.kind, rules_[i]->counts_cost());
     Remaining none;
     group.limits[n++] = exchange_ ? exchange_(static_cast<LimitIndex>(i), std::move(limit), none) : std::move(limit);
   }
@@ -183,7 +183,7 @@ void LimitSet::replace(std::vector<LimitConfig> limits, ConfigEpoch epoch) {
     rule.config = std::move(config);
     rule.is_new = is_new;
     if (!is_new) continue;
-    rule.limit = make_limit(rule.config.kind);
+    rule.limit = make_limit(rule.config.kind, rule.counts_cost());
     rule.since = epoch;
   }
   rules_ = std::move(rules);
@@ -208,7 +208,7 @@ void LimitSet::replace_limits_of_groups(const std::vector<const Rule*>& before) 
     std::size_t n = 0;
     for (const auto& rule : rules_) {
       if (!rule->of_group()) continue;
-      limits[n] = from[n] == kNew ? make_limit(rule->config.kind) : std::move(group.limits[from[n]]);
+      limits[n] = from[n] == kNew ? make_limit(rule->config.kind, rule->counts_cost()) : std::move(group.limits[from[n]]);
       ++n;
     }
     group.limits = std::move(limits);

@@ -87,6 +87,9 @@ struct Departure {
   std::int64_t in_redis = 0;         ///< its time in Redis, on Redis' clock; 0: Redis does not have it; kElsewhere
   std::uint32_t gates = 0;           ///< set and read by the gates of pauses (gates.h)
   int cost = 1;                      ///< as reserved: settle() tells what it was
+  bool unlimited = false;            ///< no limit was asked: what it has cost is not settled
+  Time late = 0;                     ///< it left so much later than it was booked for
+  std::int64_t late_in_redis = 0;    ///< likewise, as Redis was told
   Load load() const { return Load(weight, cost); }
   bool operator==(const Departure&) const = default;
 };

@@ -118,13 +118,17 @@ void LocalLimiter::heard(LimitIndex limit, Instant since, std::int64_t much) {
 
 // ---- what becomes of departures -------------------------------------------------------------------------------------
 
+/// When the limit has it.
+Instant LocalLimiter::known_at(const Limit& limit, const Departure& departure) const {
+  return clock_.instant(limit.moves() ? departure.at : departure.at - departure.late);
+}
+
 void LocalLimiter::give_back(Time now, LaneKey lane, const Departure& departure) {
   const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
   limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     if (!rule.counts(departure.epoch)) return;
-    const Instant at = clock_.instant(departure.at);
-    rule.counts_cost() ? limit.settle(at, clock_.instant(now), departure.cost, 0)
-                       : limit.give_back(at, departure.weight);
+    rule.counts_cost() ? limit.settle(known_at(limit, departure), clock_.instant(now), departure.cost, 0)
+                       : limit.give_back(clock_.instant(departure.at), departure.weight);
   });
 }
 
@@ -134,16 +138,18 @@ Departure LocalLimiter::report_late(LaneKey lane, Departure departure, Time at) 
                [&](Limit& limit, const Rule& rule, LimitIndex) {
                  if (rule.counts(departure.epoch)) limit.moved(from, to, rule.amount(departure.load()));
                });
+  departure.late += at - departure.at;
   departure.at = at;
   return departure;
 }
 
 bool LocalLimiter::settle(Time now, LaneKey lane, const Departure& departure, int cost) {
-  if (cost == departure.cost) return false;
-  const Instant at = clock_.instant(departure.at), known = clock_.instant(now);
+  if (cost == departure.cost || departure.unlimited) return false;
+  const Instant known = clock_.instant(now);
   limits_.each(limits_.remembered(lane, limits_.refreshed(known, lane)), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {
-                 if (rule.counts_cost() && rule.counts(departure.epoch)) limit.settle(at, known, departure.cost, cost);
+                 if (rule.counts_cost() && rule.counts(departure.epoch))
+                   limit.settle(known_at(limit, departure), known, departure.cost, cost);
                });
   return cost < departure.cost;
 }

@@ -115,6 +115,7 @@ class LocalLimiter final : public Limiter {
   std::size_t groups() const { return limits_.groups(); }
 
  private:
+  Instant known_at(const Limit& limit, const Departure& departure) const;
   bool can_never_grant(Time now, const Ask& ask, Booking& booking) const;
 
   LimitSet limits_;

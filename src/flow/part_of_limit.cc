@@ -32,8 +32,8 @@ bool ignores_what_was_left(const Count&) {
 }  // namespace
 
 PartOfLimit::PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left,
-                         int processes, Instant now)
-    : whole_(std::move(whole)), part_(make_limit(part)), kind_(part), now_(now) {
+                         int processes, Instant now, bool of_costs)
+    : whole_(std::move(whole)), part_(make_limit(part, of_costs)), kind_(part), now_(now) {
   if (const auto* bucket = std::get_if<TokenBucketConfig>(&part)) untouched_ = std::make_unique<TokenBucket>(*bucket);
   if (left.until == kAlways) return;
   const auto units = static_cast<std::int64_t>(std::floor(static_cast<double>(left.units) / processes));

@@ -23,6 +23,7 @@ class SlidingWindow final : public Limit {
   void give_back(Instant at, int weight) override;
   void commit_cost(Instant at, int cost) override;
   void settle(Instant at, Instant now, int taken, int cost) override;
+  bool moves() const override { return true; }
   void moved(Instant from, Instant to, int weight) override;
   void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;

@@ -94,13 +94,12 @@ TEST(Cost, is_counted_by_limits_of_its_unit) {
 TEST(Cost, has_a_largest_one_by_the_smallest_limit_of_its_unit) {
   UpstreamSettings settings{.cost = CostConfig{.unit = "tokens", .estimate = {"openai"}}};
   EXPECT_EQ(most_cost(settings), 1'000'000'000);
-  settings.queue.max_wait = 30s;
   settings.limits.push_back({.kind = PacerConfig{.qps = 100, .max_burst = 50}, .unit = "tokens"});
-  EXPECT_EQ(most_cost(settings), 3050) << "in 30 s";
+  EXPECT_EQ(most_cost(settings), 6050) << "in a minute";
   settings.limits.push_back({.kind = WindowConfig{.reservoir = 10, .interval = 1s}});
   settings.limits.push_back(
       {.kind = CounterConfig{.max = 20, .period = 1s}, .mode = LimitConfig::Mode::shadow, .unit = "tokens"});
-  EXPECT_EQ(most_cost(settings), 3050) << "of requests, and in shadow mode";
+  EXPECT_EQ(most_cost(settings), 6050) << "of requests, and in shadow mode";
   settings.limits.push_back({.kind = TokenBucketConfig{2000, 1, 1s}, .unit = "tokens"});
   settings.limits.push_back({.kind = SlidingWindowConfig{2500, 1s}, .unit = "tokens"});
   EXPECT_EQ(most_cost(settings), 2000);
@@ -138,6 +137,19 @@ TEST(Cost, has_a_most_that_its_limits_let_leave) {
   EXPECT_THAT(
       complaints("    cost: { unit: tokens, estimate: openai, max: 301 }\n" + limits),
       ElementsAre(AllOf(StartsWith("f:5:50: "), HasSubstr("tokenBucket lets at most 300 units leave together"))));
+}
+
+TEST(Cost, may_be_more_than_a_pacer_lets_leave_at_once) {
+  const std::string limits = "    limits: [ { pacer: { qps: 1, unit: tokens } } ]\n";
+  EXPECT_THAT(complaints("    cost: { unit: tokens, estimate: openai, max: 100000 }\n" + limits), IsEmpty());
+}
+
+TEST(Cost, has_sixteen_paths_with_that_of_the_group) {
+  std::string entries = "json:p0";
+  for (int i = 1; i < 16; ++i) entries += ", json:p" + std::to_string(i);
+  const std::string cost = "    cost: { unit: tokens, estimate: [" + entries + "] }\n";
+  EXPECT_THAT(complaints(cost), IsEmpty());
+  EXPECT_THAT(complaints(cost + "    group: json:model\n"), ElementsAre(HasSubstr("'json:p15' is not a path")));
 }
 
 TEST(Unit, is_that_of_the_cost) {

@@ -117,7 +117,7 @@ TEST(Settling, a_counter_keeps_its_maximum_of_what_was_taken) {
   for (int seed = 0; seed < 100; ++seed) {
     Chance chance(seed);
     const CounterConfig config{.max = 20, .period = 500ms};
-    Counter counter(config);
+    Counter counter(config, true);
     const auto left = settle_at_random(counter, chance, {});
     expect_at_most(left, [&](Instant length) { return 20 * (std::floor(length / 500'000) + 2) + kOneMore; });
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
@@ -255,10 +255,11 @@ TEST(Settling, what_does_not_fit_is_a_debt) {
   EXPECT_EQ(windows.frontier(6), kThisYear + 4 * kOneSecond);
 
   const CounterConfig counting{.max = 10, .period = 1s};
-  Counter counter(counting);
+  Counter counter(counting, true);
   counter.commit_cost(kThisYear + kGuard, 25);
   counter.refresh(kThisYear + kOneSecond);
   EXPECT_EQ(counter.frontier(1), kNever);
+  EXPECT_EQ(counter.forgettable_at(), kThisYear + 3 * kOneSecond) << "with what it owes";
   counter.refresh(kThisYear + 2 * kOneSecond);
   EXPECT_EQ(counter.frontier(5), kThisYear + 2 * kOneSecond + kGuard);
   EXPECT_EQ(counter.frontier(6), kNever);

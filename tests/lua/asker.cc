@@ -180,8 +180,13 @@ test::RedisReply Asker::settle(Time now, std::string_view group, const flow::Dep
   Texts keys{key("head")};
   if (!group.empty()) keys.push_back(key("line", group));
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
-  Texts arguments{generation_, text(instant(departure.at)), text(departure.cost) + " " + text(cost), "penstock:to:",
-                  upstream_,   std::string(group)};
+  Texts arguments{generation_,
+                  text(instant(departure.at)),
+                  text(instant(departure.at - departure.late)),
+                  text(departure.cost) + " " + text(cost),
+                  "penstock:to:",
+                  upstream_,
+                  std::string(group)};
   for (const LimitConfig& limit : limits_) {
     const std::size_t its = arguments.size();
     add_limit(arguments, limit);

@@ -2,10 +2,12 @@
 // Requests whose bodies say what they may cost, and whose answers say what they have cost.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "proxy/dispatcher_fixture.h"
 #include "proxy/recording_limiter.h"
+#include "support/held_port.h"
 
 namespace penstock::proxy {
 namespace {
@@ -133,6 +135,18 @@ TEST_F(CostsTest, are_counted_by_a_limit_in_shadow_mode) {
   ask_with(asker, origin, R"({"max_tokens":700})");
   ASSERT_TRUE(finish(asker));
   EXPECT_EQ(told_.back().cost, 120);
+  EXPECT_EQ(used(), 700) << "it has what was estimated";
+  EXPECT_EQ(upstream("api").limits.at(0).units, 700u);
+}
+
+TEST_F(CostsTest, of_a_limit_in_shadow_mode_are_remembered_up_to_a_whole_window) {
+  settings().limits[0].mode = LimitConfig::Mode::shadow;
+  test::Origin origin(answers(json_answer("{}")));
+  Asker asker;
+  ask_with(asker, origin, R"({"max_tokens":1000000000})");
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_.back().estimated, 1'000'000'000);
+  EXPECT_EQ(used(), kMostRemembered);
 }
 
 TEST_F(CostsTest, of_a_quota_count_in_its_queue) {
@@ -225,6 +239,36 @@ TEST_F(CostsTest, stay_as_estimated_where_the_answer_is_cut_short) {
   EXPECT_EQ(used(), 300 + 120);
 }
 
+TEST_F(CostsTest, are_none_where_no_connection_can_be_made) {
+  test::HeldPort closed;
+  Asker asker;
+  const std::string body = R"({"max_tokens":700})";
+  auto request = with_length(head("POST", "http://127.0.0.1:" + std::to_string(closed.number()) + "/"), body.size());
+  request.fields.add("Content-Type", "application/json");
+  ask(asker, std::move(request));
+  give(asker, body);
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_.back().error, "connection_refused");
+  EXPECT_EQ(told_.back().cost, 0);
+  EXPECT_THAT(record_.settled, ElementsAre(Record::Settled{"", 700, 0}));
+  EXPECT_EQ(used(), 0);
+}
+
+TEST_F(CostsTest, are_those_of_each_attempt) {
+  settings().obey = Obey::automatic;
+  std::atomic<int> asked = 0;
+  test::Origin origin([&](test::Origin&, test::Socket& peer, int) {
+    while (!peer.read_until("}").empty())
+      peer.send(++asked == 1 ? "HTTP/1.1 429 No\r\nRetry-After-Ms: 5\r\nContent-Length: 0\r\n\r\n" : json_answer(kUsed120));
+  });
+  Asker asker;
+  ask_with(asker, origin, R"({"max_tokens":300})");
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(told_.back().cost, 120);
+  EXPECT_EQ(used(), 300 + 120) << "the first told nothing";
+}
+
 TEST_F(CostsTest, are_estimated_by_the_next_entry_where_one_finds_nothing) {
   test::Origin origin(answers(json_answer("{}")));
   Asker asker;
@@ -294,6 +338,75 @@ TEST_F(CostsTest, do_not_wait_for_a_body_longer_than_timeouts_body) {
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
   EXPECT_EQ(told_[0].estimated, 30);
   leave(asker);
+}
+
+TEST_F(CostsTest, have_the_wait_for_a_body_in_that_of_the_request) {
+  settings().timeouts.body = 50ms;
+  test::Origin origin(answers(json_answer(kUsed120)));
+  Asker asker;
+  ask(asker, post(origin, 800));
+  ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
+  EXPECT_GE(told_[0].wait.value(), 50ms);
+  leave(asker);
+}
+
+TEST_F(CostsTest, wait_for_a_body_without_end_where_timeouts_body_is_0) {
+  settings().timeouts.body = Duration{0};
+  test::Origin origin(answers(json_answer(kUsed120)));
+  const std::string body = R"({"max_tokens":30})";
+  Asker slow, other;
+  ask(slow, post(origin, body.size()));
+  get(other, origin.host());
+  ASSERT_TRUE(finish(other)) << "the loop has gone round";
+  EXPECT_TRUE(reads(slow));
+  give(slow, body);
+  ASSERT_TRUE(finish(slow));
+  EXPECT_EQ(told_.back().estimated, 30);
+}
+
+TEST_F(CostsTest, do_not_wait_for_a_body_that_can_tell_nothing) {
+  settings().cost->estimate = {"json:max_tokens"};
+  test::Origin origin(answers(json_answer(kUsed120)));
+  Asker asker;
+  auto request = in_chunks(head("POST", "http://" + origin.host() + "/v1"));
+  request.fields.add("Content-Type", "text/plain");
+  ask(asker, std::move(request));
+  EXPECT_FALSE(reads(asker));
+  leave(asker);
+}
+
+TEST_F(CostsTest, are_read_by_what_is_configured_when_the_request_enters_its_lane) {
+  test::Origin origin(answers(json_answer("{}")));
+  const std::string body = R"({"max_tokens":30,"most":40})";
+  Asker asker, other;
+  ask(asker, post(origin, body.size())), ask(other, post(origin, body.size()));
+  give(asker, body.substr(0, 20), false);
+  settings().cost->estimate = {"json:most", "json:max_tokens"};
+  dispatcher().change();
+  EXPECT_TRUE(reads(asker));
+  give(asker, body.substr(20));
+  ASSERT_TRUE(finish(asker));
+  EXPECT_EQ(told_.back().estimated, 40);
+  EXPECT_EQ(told_.back().estimated_by, "json:most");
+  settings().cost.reset(), settings().limits[0].unit.clear();
+  dispatcher().change();
+  ASSERT_TRUE(run_.run_until([&] { return !reads(other); })) << "nothing is read any more";
+  leave(other);
+}
+
+TEST_F(CostsTest, wait_for_no_body_where_there_is_no_memory_for_more) {
+  config_.caps.pending_memory = 10'000;
+  test::Origin origin(answers(json_answer("{}")));
+  Asker large, small;
+  ask(large, post(origin, 9'000)), ask(small, post(origin, 900));
+  give(small, R"({"max_tokens":30,)", false);
+  give(large, R"({"messages":")" + std::string(5'000, 'a'), false);
+  ASSERT_TRUE(run_.run_until([&] { return !reads(large); }));
+  EXPECT_TRUE(reads(small));
+  EXPECT_TRUE(dispatcher().wants_body(*small.exchange)) << "its next bytes tell it";
+  give(small, " ", false);
+  ASSERT_TRUE(run_.run_until([&] { return !reads(small); }));
+  leave(large), leave(small);
 }
 
 TEST_F(CostsTest, name_the_group_by_what_the_body_has) {

@@ -61,8 +61,7 @@ class RecordingLimiter final : public flow::Limiter {
   }
   flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override {
     tell_late({flow::LaneName(lane), departure.at, at});
-    departure.at = at;
-    return departure;
+    return limits_->report_late(lane, departure, at);
   }
   void learned(flow::Time now, flow::LaneKey lane, const flow::Departure&, const flow::Report& report) override {
     record_.learned.push_back(

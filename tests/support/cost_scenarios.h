@@ -10,10 +10,9 @@ namespace penstock::scenarios {
 
 // - A request leaves when one unit is free. What does not fit is a debt: of a slidingWindow it counts when older units
 //   leave, of a window and a counter in the next periods, a tokenBucket owes it, and a pacer lets the next leave later.
-// - Taken back of what was reserved in vain: slidingWindow, all of it, its last units first; window and counter, if it
-// is
-//   the period of that departure still, and of a window what was carried over from that; pacer, of the newest departure
-//   alone. A tokenBucket remembers from its first correction on how many tokens were in use; of a departure before that
+// - Taken back of what was reserved in vain: slidingWindow, all of it, its last units first; window and counter, if the
+//   period of that departure has not ended, and of a window what was carried over from that; pacer, of the newest
+//   departure alone. A tokenBucket remembers from its first correction on how many tokens were in use; of a departure before that
 //   it has less back by the refills since, of which one that has just begun counts whole.
 inline std::vector<Scenario> costs() {
   return {
@@ -94,6 +93,25 @@ inline std::vector<Scenario> costs() {
        {Arrive{0, 1, 1, {}, 10}, Settle{ms(100), 0, 4}, Arrive{ms(200), 1, 1, {}, 6}, Settle{ms(1'100), 0, 0},
         Arrive{ms(1'200), 1, 1, {}, 10}},
        {at(0), at(ms(200)), at(ms(1'200))}},
+      {"a_pacer_gives_back_of_one_that_left_late",
+       {of_tokens(pacer(100))},
+       {Arrive{0, 1, 1, {}, 30}, LeaveLate{ms(20), 0}, Settle{ms(50), 0, 10}, Arrive{ms(60)}},
+       {at(0), at(ms(100), 0)}},
+      {"a_bucket_goes_by_when_one_was_booked_that_left_late",
+       {of_tokens(bucket(10, 1, ms(100)))},
+       {Arrive{0, 1, 1, {}, 5}, Arrive{ms(210), 1, 1, {}, 5}, LeaveLate{ms(250), 0}, Settle{ms(260), 0, 0},
+        Arrive{ms(270), 1, 1, {}, 4}, Arrive{ms(280)}},
+       {at(0), at(ms(210)), at(ms(270)), at(ms(300), 0)}},  // the refills may have paid three of the five
+      {"a_counter_goes_by_when_one_was_booked_that_left_late",
+       {of_tokens(counter(10, sec(1)))},
+       {Arrive{0, 1, 1, {}, 2}, Arrive{ms(990), 1, 1, {}, 8}, Arrive{ms(1'005), 1, 1, {}, 8}, LeaveLate{ms(1'010), 1},
+        Settle{ms(1'020), 1, 0}, Arrive{ms(1'030), 1, 1, {}, 2}, Arrive{ms(1'040)}},
+       {at(0), at(ms(990)), at(ms(1'005)), at(ms(1'030)), at(sec(2), 0)}},
+      {"a_sliding_window_goes_by_when_one_has_left_late",
+       {of_tokens(sliding(10, sec(1)))},
+       {Arrive{0, 1, 1, {}, 6}, LeaveLate{ms(100), 0}, Settle{ms(200), 0, 2}, Arrive{ms(300), 1, 1, {}, 8},
+        Arrive{ms(400)}},
+       {at(0), at(ms(300)), at(ms(1'102), 0)}},
       {"limits_without_a_unit_count_weights_beside_it",
        {sliding(2, sec(1)), of_tokens(bucket(100, 1, sec(1)))},
        {Arrive{0, 2, 1, {}, 40}, Arrive{ms(1), 1, 1, {}, 20}},

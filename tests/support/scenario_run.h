@@ -101,6 +101,7 @@ class Course {
     Request& request = requests_.at(late.request);
     if (request.departure.weight == 0 || request.departure.at > late.at) return;
     asked_.left(late.at, request.group, request.departure);
+    request.departure.late += late.at - request.departure.at;
     request.departure.at = late.at;
   }
 

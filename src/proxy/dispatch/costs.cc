@@ -34,12 +34,14 @@ bool Costs::reads(Exchange& exchange, const http::RequestHints& hints, std::func
   if (exchange.memory.full() != PendingMemory::Full::no) return false;
   memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
   const auto& caps = services_.config.caps;
-  const std::int64_t until = services_.loop.now() + exchange.timeouts().body.count();
-  exchange.load.cost->wait(services_.loop, {std::min(caps.replay_body, caps.pending_body_bytes), until}, hints,
-                           std::move(enter));
+  CostReading::Patience patience{.bytes = std::min(caps.replay_body, caps.pending_body_bytes), .until = std::nullopt};
+  if (const Duration longest = exchange.timeouts().body; longest > Duration{0})
+    patience.until = services_.loop.now() + longest.count();
+  exchange.load.cost->wait(services_.loop, patience, hints, std::move(enter));
   return true;
 }
 
+// Whether there is memory for bodies is seen when the next bytes come: they may be one read too many.
 void Costs::body_came(Exchange& exchange) const {
   if (!exchange.load.reads_body()) return;
   exchange.load.cost->body_came(exchange.body.next(), exchange.body.whole || !memory_.has_room_for_bodies());
@@ -49,7 +51,7 @@ void Costs::enters(Exchange& exchange) const {
   Upstream& upstream = *exchange.upstream;
   std::string_view name;
   if (auto* const cost = exchange.load.cost.get()) {
-    cost->enter(exchange.body.size(), exchange.body.whole);
+    cost->enter(services_.loop.now(), exchange.body.size(), exchange.body.whole);
     if (cost->adds_usage()) ask_for_usage(exchange);
     name = cost->group();
   }
@@ -59,22 +61,31 @@ void Costs::enters(Exchange& exchange) const {
   exchange.origin.group = grouping->label(exchange.group);
 }
 
-void Costs::ends(Exchange& exchange, bool whole) {
+void Costs::changed(Exchange& exchange) {
+  if (!exchange.load.reads_body()) return;
+  exchange.load.weight = exchange.load.cost->hints().weight;
+  exchange.take_place();
+  exchange.load.cost->change(exchange.upstream->body_terms(), exchange.body.next());
+}
+
+void Costs::attempt_ends(Exchange& exchange, Answer answer) const {
   auto* const cost = exchange.load.cost.get();
   if (!cost || !exchange.flight || !cost->has_cost()) return;
-  const auto actual = cost->actual(whole);
-  if (actual.implausible) complain(exchange);
+  const bool was_sent = exchange.departure.has_left() && answer != Answer::nothing;
+  const auto actual = was_sent ? cost->actual(answer == Answer::whole) : CostReading::Actual{.units = 0};
+  cost->answer_ends();
+  if (actual.implausible) complain(*exchange.upstream);
   if (actual.units == exchange.departure.taken().cost) return;
   exchange.queue->settle(exchange.lane(), exchange.departure.taken(), actual.units);
 }
 
-void Costs::complain(const Exchange& exchange) {
+void Costs::complain(Upstream& upstream) const {
   const auto now = services_.loop.now();
-  if (complained_ && now < *complained_ + kQuiet) return;
-  complained_ = now;
-  services_.notices({.level = LogLevel::warn,
-                     .text = exchange.upstream->name +
-                             ": an answer tells a cost below 0 or beyond cost.max; what was " + "estimated counts"});
+  if (upstream.told_of_costs && now < *upstream.told_of_costs + kQuiet) return;
+  upstream.told_of_costs = now;
+  services_.notices(
+      {.level = LogLevel::warn,
+       .text = upstream.name + ": an answer tells a cost below 0 or beyond cost.max; its estimate counts instead"});
 }
 
 }  // namespace penstock::proxy

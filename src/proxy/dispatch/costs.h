@@ -3,8 +3,8 @@
 // has come, and the limits learn afterwards what they have cost. Only for the dispatcher.
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "http/forwarding.h"
 #include "penstock/event.h"
@@ -26,15 +26,19 @@ class Costs {
   void body_came(Exchange& exchange) const;
   /// It enters its lane: says what it costs, and names its group.
   void enters(Exchange& exchange) const;
-  /// It ends. If it has taken off, the limits are told what it has cost; `whole`: its answer was not cut short.
-  void ends(Exchange& exchange, bool whole);
+  /// The settings have changed. If it is in no queue yet, it is read by the new ones.
+  static void changed(Exchange& exchange);
+  /// How much of an answer has come.
+  enum class Answer : std::uint8_t { nothing, in_part, whole };
+  /// Its attempt ends, and it may be sent once more: the limits are told what that attempt has cost. One that has not
+  /// left has cost nothing.
+  void attempt_ends(Exchange& exchange, Answer answer) const;
 
  private:
-  void complain(const Exchange& exchange);
+  void complain(Upstream& upstream) const;
 
   const Services& services_;
   PendingMemory& memory_;
-  std::optional<std::int64_t> complained_;  // when last
 };
 
 }  // namespace penstock::proxy

@@ -209,7 +209,7 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
       resending_.has_waited(*exchange, command.limited_by);
       return give_last_answer(*exchange, *unreachable);
     }
-    exchange->waited = command.waited;
+    exchange->waited = command.waited + exchange->load.waited_for_body();
     exchange->limited_by = command.limited_by;
     return void(refuse(*exchange, *unreachable));
   }
@@ -219,7 +219,7 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
   if (exchange->stage == Exchange::Stage::pending) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
-    exchange->waited = command.waited;
+    exchange->waited = command.waited + exchange->load.waited_for_body();
     exchange->limited_by = command.limited_by;
     memory_.release(exchange->memory);
     exchange->leave_shares();
@@ -246,7 +246,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
     resending_.has_waited(*exchange, command.limited_by);
     return give_last_answer(*exchange, refusal_of(command, *exchange, now));
   }
-  exchange->waited = command.waited;
+  exchange->waited = command.waited + exchange->load.waited_for_body();
   exchange->limited_by = command.limited_by;
   // For want of memory the exchange was given no time to wait, so the refusal names the memory.
   const bool for_want_of_memory = exchange->memory.full() != PendingMemory::Full::no &&
@@ -281,7 +281,7 @@ void Dispatcher::change() {
   for (const auto number : exchanges_.ids()) {
     Exchange& exchange = *exchanges_.find(number);
     if (http::has_front(exchange.target) && !exchange.tables) exchange.tables = tables;
-    if (exchange.load.reads_body()) exchange.take_place();  // it is in no queue yet
+    Costs::changed(exchange);
     if (exchange.queue) exchange.queue->renumber(exchange.limited_by, exchange.departure);
     if (exchange.flight) exchange.flight->keep_time();
   }
@@ -367,6 +367,7 @@ void Dispatcher::abandon(Exchange& exchange) {
 void Dispatcher::requeue(Exchange& exchange) {
   UpstreamQueue& queue = *exchange.queue;
   exchange.sendings.stale = true;
+  costs_.attempt_ends(exchange, Costs::Answer::nothing);
   exchange.departure.drop();
   exchange.flight.reset();
   if (!exchange.is_paused(services_.loop.now())) return queue.requeue(exchange.ticket);
@@ -376,6 +377,7 @@ void Dispatcher::requeue(Exchange& exchange) {
 
 bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
   if (!resending_.takes_back(exchange, why, answer)) return false;
+  costs_.attempt_ends(exchange, Costs::Answer::in_part);
   exchange.departure.drop();
   exchange.flight.reset();
   exchange.queue->send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
@@ -408,7 +410,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   if (exchange.flight) exchange.flight->conclude();
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
-  costs_.ends(exchange, ending.kind == EventKind::complete);
+  costs_.attempt_ends(exchange, ending.kind == EventKind::complete ? Costs::Answer::whole : Costs::Answer::in_part);
   if (exchange.queue) exchange.queue->shares.leave(exchange.share);
   if (exchange.upstream) --exchange.upstream->exchanges;
   UpstreamQueue* queue = exchange.queue;
@@ -436,7 +438,7 @@ bool Dispatcher::wants_body(const Exchange& exchange) const {
   if (exchange.sendings.back_since != 0) return resending_.wants_body(exchange);
   if (exchange.stage == Exchange::Stage::in_flight) return exchange.body.size() < kBodyInFlight;
   return !exchange.head.expect_continue && exchange.body.size() < services_.config.caps.pending_body_bytes &&
-         memory_.has_room_for_bodies();
+         (exchange.load.reads_body() || memory_.has_room_for_bodies());  // see Costs::body_came()
 }
 
 void Dispatcher::resume(Exchange& exchange) {

@@ -125,7 +125,7 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
     event.estimated = cost->estimate();
     event.estimated_by = cost->estimated_by();
     const bool whole = kind == EventKind::complete;
-    if (whole || kind == EventKind::error) event.cost = cost->actual(whole).units;
+    if (whole || kind == EventKind::error) event.cost = exchange.departure.has_left() ? cost->actual(whole).units : 0;
   }
   if (const auto* upstream = exchange.upstream) {
     event.entry = upstream->entry;

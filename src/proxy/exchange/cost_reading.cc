@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "http/grammar.h"
+
 namespace penstock::proxy {
 
 namespace {
@@ -12,7 +14,7 @@ namespace {
 /// A body in a coding is not what it says.
 cost::BodyShape shape_of(const http::Fields& fields) {
   const auto coding = fields.find("content-encoding");
-  if (coding && *coding != "identity") return cost::BodyShape::none;
+  if (coding && !http::equal_ignoring_case(*coding, "identity")) return cost::BodyShape::none;
   return cost::body_shape(fields.find("content-type").value_or(""));
 }
 
@@ -50,14 +52,23 @@ CostReading::CostReading(std::shared_ptr<const BodyTerms> terms, const http::Req
       reader_(terms_->estimate, request_shape(head.fields)),
       size_(size_of(head)),
       is_json_(request_shape(head.fields) == cost::BodyShape::json),
-      needs_body_(head.has_body() && !head.expect_continue && (is_json_ || !size_)) {}
+      needs_body_(head.has_body() && !head.expect_continue && (is_json_ || (!size_ && terms_->estimate.counts_bytes()))) {}
 
 void CostReading::wait(loop::Loop& loop, const Patience& patience, const http::RequestHints& hints,
                        std::function<void()> enter) {
   most_ = patience.bytes;
   hints_ = hints;
+  began_to_wait_ = loop.now();
   timer_ = std::make_unique<loop::Timer>(loop, std::move(enter));
-  timer_->start(patience.until);
+  if (patience.until) timer_->start(*patience.until);
+}
+
+void CostReading::change(std::shared_ptr<const BodyTerms> terms, std::string_view all) {
+  if (!terms) return timer_->start(0);
+  terms_ = std::move(terms);
+  reader_ = cost::EstimateReader(terms_->estimate, is_json_ ? cost::BodyShape::json : cost::BodyShape::none);
+  fed_ = 0;
+  body_came(all, false);
 }
 
 // From a call of the client's connection the exchange may not end, as it does if its upstream refuses it.
@@ -68,7 +79,8 @@ void CostReading::body_came(std::string_view all, bool last) {
   if (timer_ && (last || fed_ == most_)) timer_->start(0);
 }
 
-void CostReading::enter(std::size_t size, bool whole) {
+void CostReading::enter(std::int64_t now, std::size_t size, bool whole) {
+  if (timer_) waited_ = Duration{now - began_to_wait_};
   timer_.reset();
   if (whole) size_ = size;
   const auto found = reader_.estimate(size_ ? size_ : std::optional<std::uint64_t>(size));

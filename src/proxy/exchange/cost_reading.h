@@ -41,7 +41,7 @@ class CostReading {
   /// lane.
   struct Patience {
     std::size_t bytes;
-    std::int64_t until;
+    std::optional<std::int64_t> until;
   };
   CostReading(std::shared_ptr<const BodyTerms> terms, const http::RequestHead& head);
 
@@ -52,10 +52,15 @@ class CostReading {
   void wait(loop::Loop& loop, const Patience& patience, const http::RequestHints& hints, std::function<void()> enter);
   bool waits() const { return timer_ != nullptr; }
   const http::RequestHints& hints() const { return hints_; }
+  /// How long it has waited.
+  Duration waited() const { return waited_; }
+  /// While it waits, the settings have changed: its body, `all` so far, is read anew. Null: nothing is read any more,
+  /// and it enters.
+  void change(std::shared_ptr<const BodyTerms> terms, std::string_view all);
   /// More of the body has come: `all` is what has come so far. `last`: nothing more may be waited for.
   void body_came(std::string_view all, bool last);
-  /// The request enters its lane: what was read decides. `size`: of the body so far; it may be known in full.
-  void enter(std::size_t size, bool whole);
+  /// The request enters its lane at `now`: what was read decides. `size`: of the body so far; it may be known in full.
+  void enter(std::int64_t now, std::size_t size, bool whole);
 
   /// If its body asks for a stream, it should ask for its usage, too.
   bool adds_usage() const { return terms_->adds_usage && is_json_; }
@@ -75,6 +80,8 @@ class CostReading {
   void answer_came(std::string_view bytes) {
     if (usage_) usage_->feed(bytes);
   }
+  /// The request may be sent once more: what was read of this answer is over.
+  void answer_ends() { usage_.reset(); }
   /// What the answer says that the request has cost. The estimate, if it says nothing; if it was cut short (not
   /// `whole`), the estimate at least.
   struct Actual {
@@ -92,6 +99,8 @@ class CostReading {
   std::size_t fed_ = 0, most_ = 0;
   http::RequestHints hints_;
   std::unique_ptr<loop::Timer> timer_;  // while it waits for the body
+  std::int64_t began_to_wait_ = 0;
+  Duration waited_{0};
   int estimate_ = 1;
   std::optional<std::size_t> entry_;
 };

@@ -75,6 +75,7 @@ class Upstream {
   LastMinuteCounts last_minute;
   RetryBudget retries;
   Reach reach;
+  std::optional<flow::Time> told_of_costs;  ///< when an answer last told a cost that cannot be counted, and a notice did
 
  private:
   void show_own(std::vector<LimitSnapshot>& limits) const;

@@ -56,7 +56,7 @@ void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, const flow
 
 /// What Redis was told of as late is told first, so that it stands where it is to be corrected.
 void DepartureReports::settle(flow::LaneKey lane, const flow::Departure& departure, int cost) {
-  if (cost == departure.cost || departure.in_redis <= 0) return;
+  if (cost == departure.cost || departure.unlimited || departure.in_redis <= 0) return;
   if (!calls_.args().counts_cost() || !calls_.connected()) return;
   late_.tell_now();
   if (cost > departure.cost) recent_.add(calls_.clock().to_script(calls_.now()), cost - departure.cost);
@@ -86,6 +86,7 @@ void DepartureReports::move(flow::LaneKey lane, flow::Departure& departure) {
   if (departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
   if (std::ranges::none_of(limits_, looks_back)) return;
   const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
+  departure.late_in_redis += departure.in_redis - from;
   // In another window it counts once more, from when Redis hears of it; later than that does no harm.
   recent_.add(departure.in_redis + flow::kHorizon, largest(departure.load()));
   late_.add(told_by(lane), {from, departure.in_redis, departure.load()});

@@ -192,6 +192,7 @@ void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::Lan
   if (!std::string_view(line).empty()) add_line(call.keys, line);
   call.arguments.add(generation);
   call.arguments.number(departure.in_redis);
+  call.arguments.number(departure.in_redis - departure.late_in_redis);
   call.arguments.numbers(departure.cost, cost);
   call.arguments.add(channel_);
   call.arguments.add(upstream_);

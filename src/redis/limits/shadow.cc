@@ -100,6 +100,7 @@ flow::Departure Shadow::report_late(flow::LaneKey lane, flow::Departure departur
   const flow::Departure booked = as_remembered(departure);
   all_->report_late(lane, booked, at);
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.report_late(lane, booked, at); });
+  departure.late += at - departure.at;
   departure.at = at;
   remember(departure);
   return departure;
@@ -156,8 +157,8 @@ void Shadow::divide(flow::Time now) {
     auto* const part = dynamic_cast<flow::PartOfLimit*>(known.get());
     if (by_part(limit) == (part != nullptr)) return known;
     if (!part) {
-      const auto& kind = parts_[static_cast<std::size_t>(limit)]->kind;
-      known = std::make_unique<flow::PartOfLimit>(std::move(known), kind, left, processes_, at);
+      const LimitConfig& its = *parts_[static_cast<std::size_t>(limit)];
+      known = std::make_unique<flow::PartOfLimit>(std::move(known), its.kind, left, processes_, at, !its.unit.empty());
     } else {
       left = part->left_alone(at, left);
       known = part->release();
@@ -171,7 +172,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::share: all_->ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost});
+        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost, .unlimited = true});
         all_->book(now, ask.lane(), ask.load(), all_->epoch(), flow::LocalLimiter::Excess::is_dropped);
       }
       break;

@@ -140,12 +140,12 @@ TEST_F(SpellingTest, of_limits_that_count_the_cost) {
   costs.give_back(call_, "g", "0123", 7, flow::Load(2, 900));
   EXPECT_EQ(texts(call_.arguments)[3], "2 900");
   call_.clear();
-  costs.settle(call_, "g", "0123", {.in_redis = 5'000'000'000, .cost = 900}, 20);
+  costs.settle(call_, "g", "0123", {.in_redis = 5'000'020'000, .cost = 900, .late_in_redis = 20'000}, 20);
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123", "p:{up}:slidingWindow,tokens",
                                              "p:{up}:each,tokens:0123", "p:{up}:counter"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("g", "5000000000", "900 20", "p:to:", "up", "0123", "slidingWindow", "u", "D", "9", "7", "0",
-                          "pacer", "n", "R", "5", "0", "0.5", "-", "u", "d", "3", "8", "0"));
+              ElementsAre("g", "5000020000", "5000000000", "900 20", "p:to:", "up", "0123", "slidingWindow", "u", "D", "9",
+                          "7", "0", "pacer", "n", "R", "5", "0", "0.5", "-", "u", "d", "3", "8", "0"));
 }
 
 TEST_F(SpellingTest, of_departures_that_left_late) {
