@@ -20,6 +20,13 @@ LimitSet::Group* LimitSet::refreshed(Instant at, LaneKey lane) {
   return group;
 }
 
+void LimitSet::refresh_all(Instant at) {
+  each_of_any_route(nullptr, [at](Limit& limit, const Rule&, LimitIndex) { limit.refresh(at); });
+  groups_.each([this, at](std::string_view, Group& group) {
+    for (std::size_t i = 0; i < group_rules_; ++i) group.limits[i]->refresh(at);
+  });
+}
+
 bool LimitSet::needs_group(std::string_view route) const {
   const auto is_needed = [&](const auto& rule) { return rule->of_group() && rule->governs(route); };
   return group_rules_ > 0 && std::ranges::any_of(rules_, is_needed);

@@ -92,6 +92,8 @@ class LimitSet {
   std::size_t groups() const { return groups_.size(); }
   /// Brings the limits that govern this lane up to the time. Null: its group is not known.
   Group* refreshed(Instant at, LaneKey lane);
+  /// Brings all limits up to the time.
+  void refresh_all(Instant at);
   /// The same group; it is known from now on if any limit of the lane is `per: group`.
   Group* remembered(LaneKey lane, Group* known) {
     return !known && needs_group(lane.route) ? &remember(lane.group) : known;

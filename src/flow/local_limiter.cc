@@ -11,6 +11,11 @@ using Rule = LimitSet::Rule;
 
 namespace {
 constexpr Time kHopeless = 1'000'000;  // retry interval of a request which no longer fits into a changed limit
+
+/// When the limit has a departure.
+Instant known_at(const LimitClock& clock, const Limit& limit, const Departure& departure) {
+  return clock.instant(limit.moves() ? departure.at : departure.at - departure.late);
+}
 }  // namespace
 
 LocalLimiter::LocalLimiter(std::vector<LimitConfig> limits, Instant at_zero, ConfigEpoch epoch)
@@ -118,16 +123,11 @@ void LocalLimiter::heard(LimitIndex limit, Instant since, std::int64_t much) {
 
 // ---- what becomes of departures -------------------------------------------------------------------------------------
 
-/// When the limit has it.
-Instant LocalLimiter::known_at(const Limit& limit, const Departure& departure) const {
-  return clock_.instant(limit.moves() ? departure.at : departure.at - departure.late);
-}
-
 void LocalLimiter::give_back(Time now, LaneKey lane, const Departure& departure) {
   const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
   limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
     if (!rule.counts(departure.epoch)) return;
-    rule.counts_cost() ? limit.settle(known_at(limit, departure), clock_.instant(now), departure.cost, 0)
+    rule.counts_cost() ? limit.settle(known_at(clock_, limit, departure), clock_.instant(now), departure.cost, 0)
                        : limit.give_back(clock_.instant(departure.at), departure.weight);
   });
 }
@@ -149,7 +149,7 @@ bool LocalLimiter::settle(Time now, LaneKey lane, const Departure& departure, in
   limits_.each(limits_.remembered(lane, limits_.refreshed(known, lane)), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {
                  if (rule.counts_cost() && rule.counts(departure.epoch))
-                   limit.settle(known_at(limit, departure), known, departure.cost, cost);
+                   limit.settle(known_at(clock_, limit, departure), known, departure.cost, cost);
                });
   return cost < departure.cost;
 }
@@ -221,12 +221,12 @@ void LocalLimiter::states(const TellState& tell) const {
 // ---- changed limits -------------------------------------------------------------------------------------------------
 
 void LocalLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
-  limits_.refreshed(clock_.instant(now), {});  // resets that are overdue are those of the old limits
-  set_limits(limits);
+  set_limits(limits, now);
   limits_.refreshed(clock_.instant(now), {});
 }
 
-void LocalLimiter::set_limits(std::vector<LimitConfig> limits) {
+void LocalLimiter::set_limits(std::vector<LimitConfig> limits, std::optional<Time> now) {
+  if (now) limits_.refresh_all(clock_.instant(*now));
   epoch_ += limits_.same_shape(limits) ? 0 : 1;
   limits_.replace(std::move(limits), epoch_);
 }

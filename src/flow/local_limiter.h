@@ -74,8 +74,8 @@ class LocalLimiter final : public Limiter {
   void change(Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(Time now, LaneKey lane, std::size_t departures) override;
 
-  /// As change(), but does not bring the limits up to a time.
-  void set_limits(std::vector<LimitConfig> limits);
+  /// As change(), but does not bring the new limits up to a time. What was due by `now` happens by the old ones.
+  void set_limits(std::vector<LimitConfig> limits, std::optional<Time> now = std::nullopt);
   /// The epoch of departures granted from now on.
   ConfigEpoch epoch() const { return epoch_; }
   /// What of a departure is beyond what a limit allows: it delays later ones, or is forgotten.
@@ -115,7 +115,6 @@ class LocalLimiter final : public Limiter {
   std::size_t groups() const { return limits_.groups(); }
 
  private:
-  Instant known_at(const Limit& limit, const Departure& departure) const;
   bool can_never_grant(Time now, const Ask& ask, Booking& booking) const;
 
   LimitSet limits_;

@@ -58,7 +58,7 @@ TEST(Cost, is_read_with_all_its_keys) {
 TEST(Cost, is_decided_by_the_quota_that_an_upstream_draws_on) {
   const std::string quota =
       "version: 1\nquotas: { account: { cost: { unit: tokens, estimate: openai }, limits: [ { slidingWindow: { max: 9, "
-      "interval: 1s }, unit: tokens } ] } }\n";
+      "interval: 1s, unit: tokens } } ] } }\n";
   const auto config = read_config(quota + "upstreams: { a: { match: a.com, quota: account } }\n", "f");
   ASSERT_TRUE(config) << to_string(config.error().front());
   const auto settings = effective_settings(*config, config->upstreams.at(0));

@@ -183,20 +183,23 @@ double cpu_us() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
-/// The best of several, in µs of the processor's time: what other programs do to this machine is no part of it.
-double us_for_a_kib(const std::string& json) {
+/// The best of many, in µs of the processor's time: what other programs do to this machine is no part of it. Those that
+/// share a core with this one slow it down for a while, so it goes on for some tenths of a second unless it has been as
+/// fast as `enough`.
+double us_for_a_kib(const std::string& json, double enough) {
+  const double kib = static_cast<double>(json.size()) / 1024;
   JsonPaths paths;
   for (const char* path : {"max_completion_tokens", "max_tokens", "usage.total_tokens"}) EXPECT_TRUE(paths.add(path));
   EXPECT_TRUE(paths.add_text("model"));
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 5'000 && best > enough * kib; ++i) {
     JsonScanner scanner(paths);
     const double from = cpu_us();
     scanner.feed(json);
     best = std::min(best, cpu_us() - from);
     EXPECT_EQ(scanner.state(), State::whole);
   }
-  return best / (static_cast<double>(json.size()) / 1024);
+  return best / kib;
 }
 
 TEST(JsonScanner, takes_5_us_a_kib_at_most) {
@@ -209,7 +212,7 @@ TEST(JsonScanner, takes_5_us_a_kib_at_most) {
   }
   talk += R"({"role":"user","content":""}],"max_tokens":100})";
   for (const auto& json : {talk, numbers + "0]", keys + "\"\":0}"}) {
-    const double us = us_for_a_kib(json);
+    const double us = us_for_a_kib(json, 5);
     std::printf("%.2f us for a KiB of %.24s...\n", us, json.c_str());
     EXPECT_LE(us, 5) << json.substr(0, 80);
   }

@@ -37,11 +37,8 @@ class AskedHere final : public Asked {
     limiter_.settle(now, flow::LaneKey(group), departure, cost);
   }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
-  /// As in Redis, resets that were due have taken place, and a changed interval is noticed by the next ask.
-  void change(Time now, const std::vector<LimitConfig>& limits) override {
-    limiter_.allowed_from(now, {}, 1, limiter_.epoch(), [](flow::LimitIndex) { return false; });
-    limiter_.set_limits(limits);
-  }
+  /// As in Redis, a changed interval is noticed by the next ask.
+  void change(Time now, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits, now); }
 
  private:
   flow::LocalLimiter limiter_;

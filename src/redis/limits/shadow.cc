@@ -133,7 +133,7 @@ void Shadow::divide_some(flow::Time now, std::vector<flow::LimitIndex> limits, i
 }
 
 void Shadow::change(flow::Time now, std::vector<flow::LimitIndex> by_part) {
-  all_->set_limits(*limits_);
+  all_->set_limits(*limits_, now);
   const auto known = std::exchange(parts_, {});
   for (const auto& limit : *limits_) {
     const auto same = std::ranges::find_if(known, [&](const auto& part) { return flow::same_limit(*part, limit); });
@@ -141,7 +141,7 @@ void Shadow::change(flow::Time now, std::vector<flow::LimitIndex> by_part) {
   }
   by_part_ = std::move(by_part);
   divide(now);
-  untold_.each([this](flow::LocalLimiter& untold) { untold.set_limits(*limits_); });
+  untold_.each([this, now](flow::LocalLimiter& untold) { untold.set_limits(*limits_, now); });
 }
 
 bool Shadow::by_part(flow::LimitIndex limit) const {
