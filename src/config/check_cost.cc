@@ -27,7 +27,7 @@ struct MostUnits {
   std::optional<double> operator()(const AdaptiveConfig&) const { return std::nullopt; }
 };
 
-bool counts_cost(const LimitConfig& limit, const CostConfig& cost) {
+bool is_counted(const CostConfig& cost, const LimitConfig& limit) {
   return !limit.unit.empty() && limit.unit == cost.unit;
 }
 
@@ -53,7 +53,7 @@ void check_max(Issues& issues, const std::string& path, const UpstreamSettings& 
   check_count(issues, path, max, 1, cost::kMostUnits);
   for (const auto& limit : settings.limits) {
     const bool has_most = limit.mode != LimitConfig::Mode::shadow && !std::holds_alternative<PacerConfig>(limit.kind);
-    if (!has_most || !counts_cost(limit, *settings.cost)) continue;
+    if (!has_most || !is_counted(*settings.cost, limit)) continue;
     const auto most = most_units(limit.kind, kPacedTogether);
     if (!most || *most >= max) continue;
     return add(issues, path,
@@ -108,7 +108,7 @@ int most_cost(const UpstreamSettings& settings) {
   if (settings.cost->max) return *settings.cost->max;
   double most = cost::kMostUnits;
   for (const auto& limit : settings.limits) {
-    if (limit.mode == LimitConfig::Mode::shadow || !config::counts_cost(limit, *settings.cost)) continue;
+    if (limit.mode == LimitConfig::Mode::shadow || !config::is_counted(*settings.cost, limit)) continue;
     most = std::min(most, config::most_units(limit.kind, config::kPacedTogether).value_or(most));
   }
   return std::max(1, static_cast<int>(most));

@@ -17,8 +17,7 @@ constexpr Key<CostConfig> one_or_more(std::string_view name) {
             if (spot.node.kind == Node::Kind::list) return read(reading, spot, into.*member);
             const std::string path = spot.path + "[0]";
             reading.met(path, spot.node);
-            (into.*member)
-                .push_back(reading.text(spot, "an entry such as json:max_tokens, or a list of them").value_or(""));
+            into.*member = {reading.text(spot, "an entry such as json:max_tokens, or a list of them").value_or("")};
           }};
 }
 
@@ -33,7 +32,8 @@ constexpr Key<CostConfig> kCost[] = {
 
 void read_cost(Reading& reading, const Spot& spot, UpstreamSettings& into) {
   const auto before = reading.problems();
-  read_keys(reading, spot, std::span<const Key<CostConfig>>(kCost), into.cost.emplace());
+  if (!into.cost) into.cost.emplace();
+  read_keys(reading, spot, std::span<const Key<CostConfig>>(kCost), *into.cost);
   if (reading.problems() > before) reading.excuse(spot.path);
 }
 

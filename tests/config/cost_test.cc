@@ -73,6 +73,13 @@ TEST(Cost, may_have_one_entry_without_a_list) {
   EXPECT_EQ(settings.cost, (CostConfig{.unit = "tokens", .estimate = {"openai"}, .actual = {"openai"}}));
 }
 
+TEST(Cost, of_a_preset_keeps_what_is_not_said_anew) {
+  const auto settings = settings_in("    preset: openai\n    cost: { estimate: bytes/4, streamUsage: true }\n");
+  EXPECT_EQ(
+      settings.cost,
+      (CostConfig{.unit = "tokens", .estimate = {"bytes/4"}, .actual = {"openai"}, .max = {}, .stream_usage = true}));
+}
+
 TEST(Cost, is_not_there_unless_it_is_said) {
   EXPECT_EQ(settings_in("").cost, std::nullopt);
   EXPECT_EQ(most_cost(UpstreamSettings{}), 0);
