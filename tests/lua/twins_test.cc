@@ -274,6 +274,8 @@ TEST_F(Twins, agree_on_what_requests_have_cost) {
   for (const std::vector<int>& kinds : std::vector<std::vector<int>>{{0}, {1}, {2}, {3}, {4}, {3, 0}, {2, 1}}) {
     agree(kinds, false, 40, false, false, 1, true);
   }
+}
+TEST_F(Twins, agree_on_what_requests_of_groups_have_cost) {
   for (const int kind : {0, 1, 2, 3, 4}) agree({kind}, true, 40, false, true, 1, true);
 }
 TEST_F(Twins, agree_on_pacers_of_groups) { agree({0}, true, 40); }
