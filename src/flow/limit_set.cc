@@ -215,7 +215,8 @@ void LimitSet::replace_limits_of_groups(const std::vector<const Rule*>& before) 
     std::size_t n = 0;
     for (const auto& rule : rules_) {
       if (!rule->of_group()) continue;
-      limits[n] = from[n] == kNew ? make_limit(rule->config.kind, rule->counts_cost()) : std::move(group.limits[from[n]]);
+      limits[n] =
+          from[n] == kNew ? make_limit(rule->config.kind, rule->counts_cost()) : std::move(group.limits[from[n]]);
       ++n;
     }
     group.limits = std::move(limits);

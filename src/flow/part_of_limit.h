@@ -19,8 +19,8 @@ namespace penstock::flow {
 class PartOfLimit final : public Limit {
  public:
   /// `part` are the parameters of this process' part, and must outlive it at the same address; `left` is what was left
-  /// of the whole limit, to be divided by `processes`. What other processes did before `now` is not known. `of_costs`: as
-  /// for make_limit().
+  /// of the whole limit, to be divided by `processes`. What other processes did before `now` is not known. `of_costs`:
+  /// as for make_limit().
   PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left, int processes,
               Instant now, bool of_costs = false);
   /// What is left of the whole limit, as far as a process can tell that was alone until `now`: nothing until a new

@@ -63,8 +63,8 @@ void SlidingWindow::give_back(Instant at, int weight) {
 }
 
 // The units that are free now, and each of the others at the moment when an older one leaves the window. So the last of
-// them is no later than the next departure. No limit that holds requests up is told more than kMostRemembered; one in shadow
-// mode may be, and need not remember it.
+// them is no later than the next departure. No limit that holds requests up is told more than kMostRemembered; one in
+// shadow mode may be, and need not remember it.
 void SlidingWindow::commit_cost(Instant at, int cost) {
   heavy_ = true;
   Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);

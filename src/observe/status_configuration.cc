@@ -202,7 +202,7 @@ Json cost_json(const UpstreamSettings& settings) {
   return {{"unit", unit},
           {"estimate", estimate},
           {"actual", actual},
-          {"max", most_cost(settings)},
+          {"max", max ? Json(*max) : Json()},
           {"streamUsage", stream_usage}};
 }
 

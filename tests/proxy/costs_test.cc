@@ -259,7 +259,8 @@ TEST_F(CostsTest, are_those_of_each_attempt) {
   std::atomic<int> asked = 0;
   test::Origin origin([&](test::Origin&, test::Socket& peer, int) {
     while (!peer.read_until("}").empty())
-      peer.send(++asked == 1 ? "HTTP/1.1 429 No\r\nRetry-After-Ms: 5\r\nContent-Length: 0\r\n\r\n" : json_answer(kUsed120));
+      peer.send(++asked == 1 ? "HTTP/1.1 429 No\r\nRetry-After-Ms: 5\r\nContent-Length: 0\r\n\r\n"
+                             : json_answer(kUsed120));
   });
   Asker asker;
   ask_with(asker, origin, R"({"max_tokens":300})");

@@ -52,7 +52,8 @@ CostReading::CostReading(std::shared_ptr<const BodyTerms> terms, const http::Req
       reader_(terms_->estimate, request_shape(head.fields)),
       size_(size_of(head)),
       is_json_(request_shape(head.fields) == cost::BodyShape::json),
-      needs_body_(head.has_body() && !head.expect_continue && (is_json_ || (!size_ && terms_->estimate.counts_bytes()))) {}
+      needs_body_(head.has_body() && !head.expect_continue &&
+                  (is_json_ || (!size_ && terms_->estimate.counts_bytes()))) {}
 
 void CostReading::wait(loop::Loop& loop, const Patience& patience, const http::RequestHints& hints,
                        std::function<void()> enter) {

@@ -75,7 +75,8 @@ class Upstream {
   LastMinuteCounts last_minute;
   RetryBudget retries;
   Reach reach;
-  std::optional<flow::Time> told_of_costs;  ///< when an answer last told a cost that cannot be counted, and a notice did
+  std::optional<flow::Time>
+      told_of_costs;  ///< when an answer last told a cost that cannot be counted, and a notice did
 
  private:
   void show_own(std::vector<LimitSnapshot>& limits) const;

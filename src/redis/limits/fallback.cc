@@ -43,7 +43,7 @@ void Fallback::note_left(const BookReply& reply, flow::LaneKey lane, const flow:
     if (next == reply.left.size()) return;
     const auto& [until, left] = reply.left[next++];
     if (until == 0) {
-      const std::int64_t units = calls_.args().counts_cost_in(limit) ? taken.cost : taken.units;
+      const std::int64_t units = calls_.args().counts_cost(limit) ? taken.cost : taken.units;
       if (taken.departures > 0) shadow_.note_taken(lane.group, limit, units);
     } else {
       shadow_.note_left(lane.group, limit, {.until = static_cast<flow::Instant>(until), .units = left});

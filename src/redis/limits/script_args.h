@@ -130,10 +130,10 @@ class ScriptArgs {
   std::size_t shared() const { return limits_.size(); }
   /// A limit of the whole upstream, not a semaphore, holds lanes of every group and route.
   bool holds_all() const { return holds_all_; }
-  /// Some shared limit counts the cost.
-  bool counts_cost() const { return counts_cost_; }
-  bool counts_cost_in(flow::LimitIndex limit) const {
-    const Limit* known = counts_cost_ ? find(limit) : nullptr;
+  /// That limit counts the cost; without one, some shared limit does.
+  bool counts_cost(flow::LimitIndex limit = flow::kNoLimit) const {
+    if (!counts_cost_ || limit == flow::kNoLimit) return counts_cost_;
+    const Limit* known = find(limit);
     return known && known->by_cost();
   }
   /// What other processes are told of these limits.

@@ -172,7 +172,8 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::share: all_->ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost, .unlimited = true});
+        booking.departures.push_back(
+            {.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost, .unlimited = true});
         all_->book(now, ask.lane(), ask.load(), all_->epoch(), flow::LocalLimiter::Excess::is_dropped);
       }
       break;

@@ -144,8 +144,8 @@ TEST_F(SpellingTest, of_limits_that_count_the_cost) {
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123", "p:{up}:slidingWindow,tokens",
                                              "p:{up}:each,tokens:0123", "p:{up}:counter"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("g", "5000020000", "5000000000", "900 20", "p:to:", "up", "0123", "slidingWindow", "u", "D", "9",
-                          "7", "0", "pacer", "n", "R", "5", "0", "0.5", "-", "u", "d", "3", "8", "0"));
+              ElementsAre("g", "5000020000", "5000000000", "900 20", "p:to:", "up", "0123", "slidingWindow", "u", "D",
+                          "9", "7", "0", "pacer", "n", "R", "5", "0", "0.5", "-", "u", "d", "3", "8", "0"));
 }
 
 TEST_F(SpellingTest, of_departures_that_left_late) {
