@@ -25,8 +25,8 @@ constexpr int kAMinute = 10'000, kLeast = 50, kMost = 4'000;
 LimitConfig of_tokens(LimitConfig::Kind kind) { return {.kind = kind, .name = "tokens", .unit = "tokens"}; }
 
 /// `estimate`: reserved for each; 0: what it will cost.
-Plan streaming(LimitConfig limit, int estimate, std::uint64_t seed, Time length = 40 * kMinute) {
-  Plan plan{.seed = seed, .length = length};
+Plan streaming(LimitConfig limit, int estimate, std::uint64_t seed) {
+  Plan plan{.seed = seed, .length = 40 * kMinute};
   plan.limits = {std::move(limit), {.kind = PacerConfig{.qps = 20}}};
   Member member{.settings = {.max_concurrent = 100, .max_pending = 1'000, .max_wait = kHour}};
   member.demand = {.clients = 20,
@@ -111,7 +111,7 @@ TEST(Costs, that_are_known_at_once_use_up_a_pacer) {
 class CostsEstimatedTooLow : public testing::TestWithParam<LimitConfig::Kind> {};
 
 TEST_P(CostsEstimatedTooLow, are_paid_by_those_behind_them) {
-  const Sum sum = judged(streaming(of_tokens(GetParam()), 700, 5, 20 * kMinute));
+  const Sum sum = judged(streaming(of_tokens(GetParam()), 700, 5));
   EXPECT_GE(sum.used, 0.95);
   EXPECT_LE(sum.used, 1.05);
   if (std::holds_alternative<SlidingWindowConfig>(GetParam())) {
