@@ -39,7 +39,7 @@ class Upstream {
   /// Applies new settings, the pool that the services have for them, and a queue.
   void change(const UpstreamSettings& its_settings, Queue its_queue);
   /// The file has it no longer. How groups are called may have changed.
-  void retire() { groups_.change(services_, queue_->name, settings); }
+  void retire() { groups_.change(services_, queue_->name, settings, groups_.body_terms()); }
 
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.

@@ -7,9 +7,10 @@
 
 namespace penstock::proxy {
 
-void UpstreamGroups::change(const Services& services, const std::string& upstream, const UpstreamSettings& settings) {
+void UpstreamGroups::change(const Services& services, const std::string& upstream, const UpstreamSettings& settings,
+                            std::shared_ptr<const BodyTerms> terms) {
   grouping_.reset();
-  body_terms_ = body_terms_of(settings);
+  body_terms_ = std::move(terms);
   if (!settings.group) return;
   const auto* const redis = redis_of(services.config, settings);
   const bool by_secret = redis && !redis->secret.empty();  // which hides them well enough

@@ -22,7 +22,9 @@ namespace penstock::proxy {
 class UpstreamGroups {
  public:
   /// By the rule of these settings, of which a copy of `redact` is not made; without a rule there are no groups.
-  void change(const Services& services, const std::string& upstream, const UpstreamSettings& settings);
+  /// `terms`: what is read from bodies from now on.
+  void change(const Services& services, const std::string& upstream, const UpstreamSettings& settings,
+              std::shared_ptr<const BodyTerms> terms);
 
   const std::optional<Grouping>& grouping() const { return grouping_; }
   /// What is read from bodies: costs, and names of groups. Null: nothing.
