@@ -206,10 +206,11 @@ const Plan* plan_named(Reading& reading, const Spot& spot, const Preset& preset)
   return nullptr;
 }
 
-/// Before the upstream's own `retry`, if it has one, which leaves what no waiting cures in that API.
-void read_retry_of(const Preset& preset, Reading& reading, const Spot& spot, UpstreamSettings& into) {
+/// Before the upstream's own: its `retry` leaves what no waiting cures in that API, and its `cost` how that is read.
+void read_sections_of(const Preset& preset, Reading& reading, const Spot& spot, UpstreamSettings& into) {
   for (const auto& entry : preset.settings) {
     if (entry.key.text == "retry") read_retry(reading, {entry.value, below(spot.path, "retry")}, into);
+    if (entry.key.text == "cost") read_cost(reading, {entry.value, below(spot.path, "cost")}, into);
   }
 }
 
@@ -229,7 +230,7 @@ Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
       tier ? plan_named(reading, {tier->value, below(spot.path, "plan")}, *preset) : find_plan(*preset, "");
   upstream.preset = preset->name;
   upstream.plan = plan ? plan->name : "";
-  read_retry_of(*preset, reading, spot, upstream.settings);
+  read_sections_of(*preset, reading, spot, upstream.settings);
   auto more = entries_of(*preset, plan, node.entries, wanted->value);
   node.kind = Node::Kind::map;
   node.entries.insert(node.entries.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
