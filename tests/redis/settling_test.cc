@@ -114,13 +114,16 @@ TEST_F(SharedCosts, are_settled_in_this_process_while_redis_is_away) {
   config_.when_down = WhenDown::share;
   const auto a = desk({a_thousand()});
   server_.pause();
-  a->arrive(1, {}, kLoad);
+  a->arrive(1, {}, kFew);
   ASSERT_TRUE(took_off(*a, 1));
+  ASSERT_TRUE(run_.run_until([&] { return !a->up(); }));
+  a->arrive(1, {}, kLoad);
+  ASSERT_TRUE(took_off(*a, 2));
   a->arrive(1, {}, kHalf);
   run_.run_for(20'000);
-  EXPECT_EQ(a->took_off().size(), 1u);
-  a->settle(0, 50);
-  EXPECT_TRUE(took_off(*a, 2));
+  EXPECT_EQ(a->took_off().size(), 2u);
+  a->settle(1, 50);
+  EXPECT_TRUE(took_off(*a, 3));
   server_.resume();
 }
 
