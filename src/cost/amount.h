@@ -56,7 +56,7 @@ class Amount {
     double bytes_per_unit = 0;  // over 0: the body's size is added
   };
 
-  std::expected<void, std::string> add_json(std::string_view path);
+  std::expected<void, std::string> add_json(std::string_view text);
   std::expected<void, std::string> add_bytes(std::string_view divisor, Side side);
   bool add_preset(std::string_view name, Side side);
   std::optional<double> units_of(const Entry& entry, const JsonScanner& scanner,

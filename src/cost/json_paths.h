@@ -24,9 +24,9 @@ class JsonPaths {
   /// The number of a path, which counts from 0; that of the same path if it was added before. Its segments are keys
   /// with dots between them; `[]` stands for any element of an array. A key that has a dot itself cannot be named.
   /// Nothing: a segment is empty, or there are too many segments or paths.
-  std::optional<std::size_t> add(std::string_view path);
+  std::optional<std::size_t> add(std::string_view text);
   /// The text of this path is kept, too, up to JsonScanner::kLongestText bytes. There is at most one such path.
-  std::optional<std::size_t> add_text(std::string_view path);
+  std::optional<std::size_t> add_text(std::string_view text);
 
   std::size_t size() const { return paths_.size(); }
   Set all() const { return static_cast<Set>((1U << paths_.size()) - 1); }
