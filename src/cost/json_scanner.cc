@@ -181,11 +181,11 @@ JsonScanner::Part JsonScanner::read_escape(char c) {
     hex_left_ = 4;
     return Part::hex;
   }
-  constexpr std::string_view kEscapes = "\"\\/bfnrt", kBytes = "\"\\/\b\f\n\r\t";
-  const auto found = kEscapes.find(c);
+  constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+  const auto found = kNames.find(c);
   if (found == std::string_view::npos) return Part::broken;
   flush_surrogate();
-  take(kBytes.substr(found, 1));
+  take(kMeant.substr(found, 1));
   return Part::string;
 }
 
