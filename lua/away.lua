@@ -81,6 +81,7 @@ local function away_part(head)
   -- says nothing of them.
   local function keep_back(l, w)
     if not l.kind.left or #names == 0 then return end
+    w = l.cost and 1 or w
     l.kept_until = head.away
     if l.kind.slow_down then
       l.is_slowed = #names < among
@@ -100,7 +101,9 @@ local function away_part(head)
       for i = 1, #scope do
         local l = scope[i]
         if l.kept then l.max = l.max + l.kept end
-        if l.index ~= -1 and not l.is_slowed then would_leave = math.max(would_leave, l.kind.front(l, a.w)) end
+        if l.index ~= -1 and not l.is_slowed then
+          would_leave = math.max(would_leave, l.kind.front(l, l.cost and 1 or a.w))
+        end
         if l.kept then l.max = l.max - l.kept end
       end
     end

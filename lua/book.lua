@@ -13,10 +13,12 @@
 --   5 touch 0|1, or 2|3 where what is left need not be told; 0+ tells what is left of lists, too, as a touch does.
 --     Behind a touch that also says that the process is there, whichever upstreams it uses (see present.lua), a blank
 --     and the key of all processes
---   6 the key of the lane's line: the group's hash, @ and the route's, or both; '' none · 7 n · 8 their weight
+--   6 the key of the lane's line: the group's hash, @ and the route's, or both; '' none · 7 n · 8 their weight; behind a
+--     blank their cost, where a limit counts that
 --   9 units beyond these that could leave now if the limits of the line let them
 --   10 the hash of the caller's limits; with a touch "hash host text", see limits_text.h
---   from 11 on six for each limit: kind, scope u|n (n: narrow, of a group or a route), mode d|r, and its parameters:
+--   from 11 on six for each limit: kind, scope u|n (n: narrow, of a group or a route), mode d|r, D|R if it counts the
+--     cost, and its parameters:
 --     pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 · tokenBucket capacity
 --     refillAmount refillFrequency · counter max period 0 · semaphore capacity lease and what the caller tells of itself
 --     (see semaphore.lua); '-' instead of a kind leaves the limit out
@@ -50,13 +52,15 @@ end
 local away
 if head.away > 0 or not (head.is_here or head.is_new) then away = come_back(head, ARGV[3], alive) end
 
-local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), more = tonumber(ARGV[9]), now = now, base = now,
+local weight, cost = load_of(ARGV[8])
+local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = weight, more = tonumber(ARGV[9]), now = now, base = now,
             granted = 0, departures = {}, wide = {}, narrow = has_line and {} or nil, stop = '', letter = 'u', again = 0,
             not_before = 0 }
 local may_refuse, first_key, left = false, has_line and 6 or 4, {}
 for i = 0, #KEYS - first_key do
   local l = limit_read(i, KEYS[first_key + i], 11, now)
   left[2 * i + 1], left[2 * i + 2] = 0, 0
+  if l.by_cost then l.cost, a.by_cost = cost, true end
   if l.kind.take then
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- counter { max, period }: at most `max` units between two resets. State "1c R count last number leader until": R is
 -- the last reset, `last` the latest departure booked, `number` counts the resets; the leader may reset until its lease
--- ends. Only reset.lua resets; departures after a reset stay 1 ms off that edge. The first period begins 1 ms before
--- its first departure.
+-- ends. Of costs, what is more than `max` counts in the next period too. Only reset.lua resets; departures after a reset
+-- stay 1 ms off that edge. The first period begins 1 ms before its first departure.
 local function counter()
   -- Resets may have been left out while nothing was counted; they are made up for here.
   local function read_state(l, text, now, most, period)
@@ -27,7 +27,7 @@ local function counter()
   end
 
   local function ahead(l, now, units)
-    local resets = math.floor((math.min(l.count, l.max) + units) / l.max)
+    local resets = math.floor(((l.by_cost and l.count or math.min(l.count, l.max)) + units) / l.max)
     if not l.reset then return now + resets * l.period end
     if resets == 0 then return math.max(now, l.reset + kEdge) end
     return math.max(now, l.reset + l.period, l.last) + (resets - 1) * l.period + kEdge

@@ -67,7 +67,7 @@ local function refused(a)
   for _, scope in ipairs({ a.wide, a.narrow }) do
     for i = 1, #scope do
       local l = scope[i]
-      local front = l.kind.front(l, a.w)
+      local front = l.kind.front(l, needed(l, a.w))
       if not l.refuses then
         delayed = math.max(delayed, front)
       elseif front > t or limit and front == t and l.rank < limit.rank then
@@ -76,7 +76,7 @@ local function refused(a)
     end
   end
   if not limit or t <= delayed then return false end
-  if t == kNever then t = limit.kind.ahead(limit, a.now, a.w - 1) end
+  if t == kNever then t = limit.kind.ahead(limit, a.now, needed(limit, a.w) - 1) end
   stop_at(a, 'refused', limit.letter, limit, math.min(t, limit.kept_until or t))
   a.again = a.not_before
   return true

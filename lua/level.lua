@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Equal shares of what the limits of a scope let pass within the horizon. It is poured over all processes that want
--- departures, those that had the least first, each at most up to what it wants: the level reached is how much each may
--- have had. Created only when a process waits.
+-- Equal shares of what the limits of a scope let pass within the horizon, counted in weights: a limit that counts the
+-- cost passes as many as if all requests cost as much for their weight as the caller's. It is poured over all processes
+-- that want departures, those that had the least first, each at most up to what it wants: the level reached is how much
+-- each may have had. Created only when a process waits.
 -- While processes read a new configuration, one after the other, their limits differ. Each goes by its own limits; of a
 -- process with other limits it counts only what that one was told to expect within the horizon, and one step of it.
 -- Otherwise the process with the loosest limits would wait for the one with the strictest, as long as that one wants
@@ -15,7 +16,7 @@ local function level_part(line)
     local rate = 1
     for i = 1, #a.wide do
       local l = a.wide[i]
-      if l.kind.passes then rate = math.min(rate, l.kind.passes(l)) end
+      if l.kind.passes then rate = math.min(rate, l.kind.passes(l) * (l.cost and a.w / l.cost or 1)) end
     end
     local passed = rate * kHorizon
     local part = math.max(math.floor(passed / among), kFewest)
@@ -90,6 +91,7 @@ local function level_part(line)
     for i = 1, #a.wide do
       local l = a.wide[i]
       local passed = l.kind.room and l.kind.room(l, a.now, a.now + kHorizon) or kNever
+      if l.cost then passed = passed * a.w / l.cost end
       if passed < room then room, by = passed, l end
     end
     room = math.floor(math.max(0, room) + kNoise)
@@ -125,7 +127,7 @@ local function level_part(line)
   -- ask go to a caller that may still have more: otherwise they are lost if those others come too late. A caller that the
   -- level gives nothing waits until the limits pass what lifts the others to its level as well; that may be long, where
   -- what passes now is too little for another process' heavy request. It asks again after a second, because that one may
-  -- want less by then.
+  -- want less by then; soon, where limits count costs, which may be small.
   local function expect(a)
     local units, may_have = units_first(a), a.least + a.slack - a.mine.had
     if units > 0 and may_have >= a.w and a.soonest - kHorizon / 2 > ahead_of(a.wide, a.now, 0, a.w) then units = 0 end
@@ -133,7 +135,8 @@ local function level_part(line)
     if a.most == 0 and t <= a.now + kHorizon then
       units = poured_to(a.mine.had + a.w, a.mine, a.others) - a.w
       t, limit = ahead_of(a.wide, a.now, units, a.w)
-      a.asks_by = a.now + 1000000
+      a.asks_by = a.now + (a.by_cost and 2 * kHorizon or 1000000)
+      if a.by_cost then t = math.max(t, a.asks_by) end
     end
     if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
     limit = limit or a.by
@@ -142,7 +145,9 @@ local function level_part(line)
 
   -- When to ask again: asking before a reset is in vain.
   local function again_at(a, early)
-    if a.by and a.by.kind.front(a.by, a.w) == kNever then return math.max(a.not_before, a.now + kHorizon) end
+    if a.by and a.by.kind.front(a.by, needed(a.by, a.w)) == kNever then
+      return math.max(a.not_before, a.now + kHorizon)
+    end
     return math.max(a.not_before - early, a.now + kHorizon / 10)
   end
 

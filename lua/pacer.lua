@@ -73,6 +73,14 @@ local function pacer()
     if whole(start) == at then set(l, start - w / l.rate, w, l.level, l.by) end
   end
 
+  -- Of the newest departure what was paced first goes, then what is in the bucket, which is as it would be without.
+  local function settle(l, departure, now, taken, cost)
+    if cost > taken then return commit(l, math.max(now, l.free), cost - taken) end
+    if l.last == 0 or whole(l.last) ~= departure then return end
+    local debt = l.debt + cost - taken
+    set(l, l.last, math.max(0, debt), debt < 0 and math.max(0, l.level + debt) or l.level, l.by)
+  end
+
   -- What leaked in one process while it was idle did not leak where others were not: so the burst is earned again.
   local function merge(l, other)
     local later = other.free > l.free and other or l
@@ -80,5 +88,6 @@ local function pacer()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, stands = stands, left = left, slow_down = slow_down, ease = ease, undo = undo, merge = merge }
+           room = room, stands = stands, left = left, slow_down = slow_down, ease = ease, undo = undo, settle = settle,
+           merge = merge }
 end

@@ -10,7 +10,7 @@ local function sliding_window()
 
   -- `text` is what a process hands in: "1s t t …".
   local function read_state(l, text, now, most, interval)
-    l.max, l.interval, l.fetched, l.new = most, interval + kLonger, {}, {}
+    l.max, l.interval, l.fetched, l.new, l.chunk = most, interval + kLonger, {}, {}, kChunk
     if text then
       if not string.match(text, '^1s[%d %-]*$') then corrupt(l.key) end
       for time in string.gmatch(text, ' (%S+)') do l.new[#l.new + 1] = number(time, l.key) end
@@ -37,7 +37,7 @@ local function sliding_window()
     if place >= l.stored then return l.new[place - l.stored + 1] end
     local time = l.fetched[place]
     if time then return time end
-    local times = redis.call('LRANGE', l.key, place + 1, place + kChunk)
+    local times = redis.call('LRANGE', l.key, place + 1, place + l.chunk)
     for i = 1, #times do l.fetched[place + i - 1] = number(times[i], l.key) end
     return l.fetched[place]
   end
@@ -162,6 +162,41 @@ local function sliding_window()
     end
   end
 
+  -- From when on a unit with so many before it may have left.
+  local function free_for(l, place)
+    return place < l.max and -kNever or at(l, place - l.max) + l.interval
+  end
+
+  -- The units that are free now, and each of the others at the moment when an older one leaves the window.
+  local function commit_cost(l, t, cost)
+    local new, time, chunk = l.new, math.max(whole(t), l.newest), l.chunk
+    local before = #new
+    l.chunk = math.max(kChunk, math.min(cost, l.max))
+    for i = before + 1, before + cost do
+      time = math.max(time, free_for(l, l.stored + i - 1))
+      new[i] = time
+    end
+    l.newest, l.chunk = time, chunk
+  end
+
+  -- See SlidingWindow::settle() in flow/.
+  local function settle(l, departure, now, taken, cost)
+    if cost > taken then return commit_cost(l, now, cost - taken) end
+    if departure <= now - l.interval then return end
+    local total = l.stored
+    local first = total - units_since(l, departure)
+    local kept, next = math.min(first + cost, total), math.min(first + taken, total)
+    l.chunk = math.max(kChunk, math.min(total - kept, l.max))
+    local rest = {}
+    for place = next, total - 1 do rest[#rest + 1] = at(l, place) end
+    l.newest = kept > 0 and at(l, kept - 1) or -kNever
+    l.stored, l.new, l.anew = kept, rest, true
+    for i = 1, #rest do
+      if rest[i] > now then rest[i] = math.max(whole(now), l.newest, free_for(l, kept + i - 1)) end
+      l.newest = rest[i]
+    end
+  end
+
   -- The first times from a little before `from` on give way: a time that was handed in may differ by kEdge, and one
   -- that was stored as late as the newest is later. To move a time that is too old does no harm. A time that is an
   -- interval old may have been dropped, so there `to` is added.
@@ -173,7 +208,7 @@ local function sliding_window()
     for n = 1, count do new[n] = number(times[n], l.key) end
     for _, move in ipairs(moves) do
       while i <= count and new[i] < move.from - kEdge do i = i + 1 end
-      for _ = 1, move.w do
+      for _ = 1, l.by_cost and move.cost or move.w do
         if move.to - move.from >= l.interval then
           new[#new + 1] = move.to
         elseif i <= count and new[i] < move.to then
@@ -194,5 +229,6 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, left = left, undo = undo, moved = moved, merge = merge, learn = learn, is_list = true }
+           room = room, left = left, undo = undo, moved = moved, merge = merge, learn = learn,
+           commit_cost = commit_cost, settle = settle, is_list = true }
 end

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/cost.h"
 #include "penstock/duration.h"
 #include "penstock/limits.h"
 #include "penstock/obey.h"
@@ -224,8 +225,19 @@ struct UpstreamSettings {
   /// Path patterns whose `{}` is secret: `/bot{}/`, `/services/{}`. That part is shown as `…` in events, log and page.
   std::vector<std::string> redact;
   std::string redis;  ///< RedisConfig::name of that through which limits and pauses are shared; empty: the first
+  std::optional<CostConfig> cost;
   bool operator==(const UpstreamSettings&) const = default;
 };
+
+/// The most that one request may be said to cost: CostConfig::max. If that is not set, as many units as each limit of
+/// that unit lets leave together, a pacer in a minute, and at most 1e9. 0: there is no cost.
+int most_cost(const UpstreamSettings& settings);
+
+/// Whether a limit counts what requests cost. Otherwise nothing is read from bodies for that.
+inline bool counts_cost(const UpstreamSettings& settings) {
+  const auto counts = [&](const LimitConfig& limit) { return limit.unit == settings.cost->unit; };
+  return settings.cost && std::ranges::any_of(settings.limits, counts);
+}
 
 /// The settings from which the pattern "*" starts. Behind one of its hosts may be many accounts, and any number of
 /// servers: a refusal pauses those credentials alone, and there is no breaker.

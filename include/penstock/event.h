@@ -68,6 +68,9 @@ struct Event {
   /// No query, no userinfo; secret segments as `…` (UpstreamSettings::redact); empty for a tunnel.
   std::string_view path;
   int weight = 1;                      ///< the units of each limit that it costs
+  int estimated = 0;                   ///< the units that were reserved for its cost; 0: it has none (CostConfig)
+  std::string_view estimated_by;       ///< the entry of CostConfig::estimate by which; empty: none found anything
+  std::optional<int> cost;             ///< what it has cost, once it has landed
   std::string_view upgrade;            ///< the protocols that it asks to change to: `websocket`; empty: none
   bool tunnel = false;                 ///< a CONNECT; or, once it has landed, a request that was answered 101
   bool permit = false;                 ///< of an upstream of permits: nothing is sent, and there is no host

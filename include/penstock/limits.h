@@ -113,6 +113,7 @@ struct LimitConfig {
   bool shared = true;       ///< kept in Redis if that is configured; otherwise, and in shadow mode, in this process
   Mode mode = Mode::delay;
   std::string route = {};  ///< RouteConfig::name of the one whose requests alone it governs; empty: all requests
+  std::string unit = {};   ///< CostConfig::unit: it counts that cost of a request; empty: its weight
   bool operator==(const LimitConfig&) const = default;
 };
 

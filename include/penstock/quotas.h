@@ -34,6 +34,7 @@ inline UpstreamSettings effective_settings(const Config& config, const UpstreamC
   settings.max_pause = of_all.max_pause;
   settings.learn = of_all.learn;
   settings.redis = of_all.redis;
+  settings.cost = of_all.cost;
   settings.limits.insert(settings.limits.begin(), of_all.limits.begin(), of_all.limits.end());
   return settings;
 }

@@ -65,6 +65,7 @@ struct LimitSnapshot {
   /// What it was set to: `15/s`, `60/1m`, `3`. Empty: an adaptive limit, which learns that; the window beside a `rate`.
   std::string allows;
   std::string route;  ///< the one whose requests alone it governs, of which `name` has the name too; empty: all
+  std::string unit;   ///< what it counts; empty: requests, by their weights
   LimitConfig::Mode mode = LimitConfig::Mode::delay;
   bool shared = false;  ///< through Redis, and Redis keeps it now
   bool known = true;    ///< false: Redis has not told yet, or does not answer; the figures below mean nothing
@@ -75,7 +76,8 @@ struct LimitSnapshot {
   std::optional<double> rate;         ///< of a pacer or an adaptive limit: units a second
   std::optional<Duration> opens_in;   ///< until it lets one more unit pass; nullopt: time alone opens nothing
   std::optional<Duration> resets_in;  ///< until its window or period ends, or its bucket is full; nullopt: has no such
-  /// Departed in it from this process, since the upstream was created. Of a group's limit they are not counted: 0.
+  /// Departed in it from this process, since the upstream was created; of costs, what was reserved. Of a group's limit
+  /// they are not counted: 0.
   std::uint64_t units = 0;
   std::uint64_t would_wait = 0;  ///< in shadow mode: how many requests it would have made wait; not of a group's limit
   bool operator==(const LimitSnapshot&) const = default;
@@ -175,11 +177,13 @@ struct RedisSnapshot {
   bool tls = false;
   std::string mode;  ///< how limits are kept now: `shared`, or what `whenDown` says: `share`, `wait`, `open`, `refuse`
   int share_of = 1;  ///< while limits are kept by shares: this process keeps one part of so many
-  bool degraded = false;                                      ///< some or all limits are handled as `whenDown` says
-  std::vector<std::string> refused;                           ///< rights that the Redis user lacks, in ACL syntax
-  std::vector<std::string> limits_differ;                     ///< upstreams whose limits differ between processes
-  std::vector<RedisNodeSnapshot> nodes;                       ///< the Redis spoken to, once it is known, and sentinels
-  std::uint64_t calls = 0;                                    ///< round trips requested since the start
+  bool degraded = false;                   ///< some or all limits are handled as `whenDown` says
+  std::vector<std::string> refused;        ///< rights that the Redis user lacks, in ACL syntax
+  std::vector<std::string> limits_differ;  ///< upstreams whose limits differ between processes
+  std::vector<RedisNodeSnapshot> nodes;    ///< the Redis spoken to, once it is known, and sentinels
+  std::uint64_t calls = 0;                 ///< round trips requested since the start
+  std::int64_t counters_led = 0;           ///< shared counters that this process resets, each group's by itself
+  std::uint64_t counter_resets = 0;        ///< resets of shared counters by this process since the start
   std::vector<std::pair<std::string, std::uint64_t>> errors;  ///< errors since the start, by kind
 };
 

@@ -145,7 +145,7 @@ class WatchedLimiter final : public Limiter {
     }
   }
   Time patience() const override { return slow_ ? 50'000 : 0; }
-  LimitIndex forbids(int weight, std::string_view route) const override { return local_.forbids(weight, route); }
+  LimitIndex forbids(const Load& load, std::string_view route) const override { return local_.forbids(load, route); }
   Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override {
     const Time at = local_.ahead(now, lane, units, others);
     must(at >= now, "an estimate lies ahead");

@@ -56,6 +56,10 @@ void Load::ask() {
   Request request{.member = member_, .group = any_group(), .arrived = world_.now()};
   if (demand_.routed > 0) request.routed = random_.happens(demand_.routed);
   if (!demand_.weights.empty()) request.weight = random_.any(demand_.weights);
+  if (demand_.most_cost > 0) {
+    request.cost = static_cast<int>(random_.between(demand_.least_cost, demand_.most_cost));
+    request.estimate = demand_.estimate > 0 ? demand_.estimate : request.cost;
+  }
   journal_.requests.push_back(request);
   wants_.arrive(id);
   if (demand_.leaves > 0 && random_.happens(demand_.leaves)) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ using flow::Time;
 inline constexpr Time kMillisecond = 1'000, kSecond = 1'000'000, kMinute = 60 * kSecond, kHour = 60 * kMinute,
                       kDay = 24 * kHour;
 
+inline constexpr Time kNever = std::numeric_limits<Time>::max();
+
 /// What the clients of one process want of the upstream.
 struct Demand {
   int clients = 0;    ///< a closed loop: each asks again as soon as it is served, or `think` later; 0: an open loop
@@ -29,13 +32,16 @@ struct Demand {
   bool even = false;  ///< arrivals come evenly; otherwise at random (Poisson)
   int spike = 0;      ///< so many more arrive at once, at `spike_at`
   Time spike_at = 0;
-  Time spike_every = 0;         ///< and again after each such time; 0: once
-  Time from = 0;                ///< no request comes before
-  Time until = 0;               ///< none comes from then on; 0: the end of the run
-  int groups = 0;               ///< 0: requests have no group
-  double zipf = 0;              ///< the n-th group has 1/n^zipf of the requests
-  double routed = 0;            ///< fraction of the requests that are of the route kRoute
-  std::vector<int> weights;     ///< of a request, each equally likely; empty: 1
+  Time spike_every = 0;      ///< and again after each such time; 0: once
+  Time from = 0;             ///< no request comes before
+  Time until = 0;            ///< none comes from then on; 0: the end of the run
+  int groups = 0;            ///< 0: requests have no group
+  double zipf = 0;           ///< the n-th group has 1/n^zipf of the requests
+  double routed = 0;         ///< fraction of the requests that are of the route kRoute
+  std::vector<int> weights;  ///< of a request, each equally likely; empty: 1
+  /// What a request costs is between these, and is known when it lands; 0: 1.
+  int least_cost = 0, most_cost = 0;
+  int estimate = 0;             ///< reserved for each request; 0: what it will cost
   Time flight = kMillisecond;   ///< the mean duration
   bool flight_varies = false;   ///< exponentially
   double leaves = 0;            ///< fraction of the requests whose client gives up
@@ -163,6 +169,8 @@ struct Plan {
   std::optional<Refusing> refusing;  ///< nothing: it serves all that keeps to its hidden limit
   Quota quota;
   std::vector<Time> looks;  ///< when each process says when the last of its requests leaves that wait then
+  Time foretells = kNever;  ///< from then on each request is told on arrival when it will leave
+  Time foretells_until = kNever;
   Time length = 0;
 
   bool grouped() const;

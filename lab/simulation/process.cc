@@ -7,6 +7,7 @@
 
 #include "flow/limit_remap.h"
 #include "flow/probing.h"
+#include "flow/rehearsal.h"
 #include "redis/limits/shared_limiter.h"
 
 namespace penstock::simulation {
@@ -132,15 +133,37 @@ void Process::move(Call call) {
 
 void Process::arrive(std::uint64_t id) {
   machine_.happen([this, id] {
-    Request& request = journal_.requests[id];
-    const flow::LaneName lane = lane_of(id);
-    const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
-    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, request.weight);
-    flow::Arrival arrival{.id = id, .weight = request.weight, .group = lane.group, .route = lane.route};
-    if (max_wait > 0) arrival.max_wait = max_wait;
-    move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
-      tickets_[id] = scheduler.arrive(at, arrival, into);
-    });
+    if (world_.now() < plan_.foretells || world_.now() >= plan_.foretells_until) return enter(id);
+    const auto go_on = [this, id] { foretell(id), enter(id); };
+    if (!hub_.look_ahead(std::string(kUpstream), go_on)) go_on();
+  });
+}
+
+/// As the proxy does once other processes have told what waits in them. The request comes when that is known.
+void Process::foretell(std::uint64_t id) {
+  Request& request = journal_.requests[id];
+  const flow::LaneName lane = lane_of(id);
+  const Time now = machine_.now();
+  const auto leaves =
+      flow::rehearse(now, heart_, {.id = id,
+                            .weight = request.weight,
+                            .group = lane.group,
+                            .route = lane.route,
+                            .cost = request.estimate})
+          .leaves;
+  if (leaves) request.foretold = world_.now() - request.arrived + *leaves - now;
+}
+
+void Process::enter(std::uint64_t id) {
+  Request& request = journal_.requests[id];
+  const flow::LaneName lane = lane_of(id);
+  const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
+  const flow::Load load(request.weight, request.estimate);
+  if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, load);
+  flow::Arrival arrival{.id = id, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost};
+  if (max_wait > 0) arrival.max_wait = max_wait;
+  move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
+    tickets_[id] = scheduler.arrive(at, arrival, into);
   });
 }
 
@@ -237,7 +260,19 @@ void Process::leave(std::uint64_t id) {
   });
 }
 
+/// What it has cost is known.
+void Process::settle(std::uint64_t id) {
+  const auto found = departures_.find(id);
+  if (found == departures_.end() || journal_.requests[id].cost == found->second.cost) return;
+  const flow::LaneName lane = lane_of(id);
+  if (!limiter_->settle(machine_.now(), lane, found->second, journal_.requests[id].cost)) return;
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
+    flow::units_came(scheduler, now, lane, into);
+  });
+}
+
 void Process::landed(std::uint64_t id) {
+  settle(id);
   leaving_.erase(id);
   departures_.erase(id);
   const auto found = tickets_.find(id);
@@ -292,7 +327,7 @@ void Process::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t co
 /// As in the proxy, but for requests that leave at once.
 void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   outcomes_.departed(id);
-  if (plan_.may_refuse()) departures_[id] = departure;
+  if (plan_.may_refuse() || journal_.requests[id].estimate > 1) departures_[id] = departure;
   if (journal_.requests[id].left == world_.now()) return;
   Leaving& one = leaving_[id];
   one.lane = lane_of(id);

@@ -80,8 +80,13 @@ class Process final : flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
+  flow::WaitingUnits units_waiting() const override { return heart_.forecast().units_waiting(machine_.now()); }
+
+  void foretell(std::uint64_t id);
+  void enter(std::uint64_t id);
 
   void take_off(std::uint64_t id, const flow::Departure& departure);
+  void settle(std::uint64_t id);
   void landed(std::uint64_t id);
   template <typename Call>
   void move(Call call);
@@ -111,7 +116,7 @@ class Process final : flow::LimiterEvents {
     proxy::TakenDeparture taken;
   };
   std::map<std::uint64_t, Leaving> leaving_;             // requests that took off and have no connection yet
-  std::map<std::uint64_t, flow::Departure> departures_;  // of requests in flight, where the upstream may refuse them
+  std::map<std::uint64_t, flow::Departure> departures_;  // of requests in flight that may be refused or have a cost
   Repeats repeats_;
   loop::Timer wake_;
   flow::Commands commands_, carrying_;

@@ -118,10 +118,14 @@ class Fleet {
   Script choose() {
     const auto chance = below(20);
     if (chance < 11) return book;
-    constexpr Script kOthers[] = {give_back, report_late, cancel_wait, pause, reset, replay, permits, permits, reset};
+    constexpr Script kOthers[] = {give_back, report_late, cancel_wait, pause, reset, replay, permits, settle, reset};
     return kOthers[chance - 11];
   }
 
+  flow::Load some_load() {
+    const auto weight = static_cast<int>(1 + below(3));  // by names: compilers differ in the order of arguments
+    return flow::Load(weight, static_cast<int>(1 + below(3)));
+  }
   std::string group() { return below(3) == 0 ? "" : "g" + std::to_string(below(2)); }
   /// Of a call that has only views; the group's name stands for its hash.
   flow::LaneKey lane() {
@@ -193,7 +197,7 @@ void Fleet::spell_book(Process& process, ScriptCall& call) {
                                   .group = from.group,
                                   .route = from.route,
                                   .count = below(8),
-                                  .weight = below(10) == 0 ? 0 : static_cast<int>(1 + below(3)),
+                                  .load = below(10) == 0 ? flow::Load(0) : some_load(),
                                   .permits = permits});
 }
 
@@ -227,9 +231,14 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const auto at = process.departures.empty() ? script_now() : process.departures.back();
   switch (which) {
     case book: spell_book(process, call); return true;
-    case give_back: process.script_args.give_back(call, known, from, at, static_cast<int>(1 + below(2))); return true;
+    case give_back: process.script_args.give_back(call, known, from, at, some_load()); return true;
+    case settle:
+      process.script_args.settle(call, known, from, {.in_redis = at, .cost = static_cast<int>(below(9))},
+                                 static_cast<int>(below(9)));
+      return true;
     case report_late: {
-      const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
+      const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), some_load()},
+                                        {at, at + 5, 2}};
       process.script_args.report_late(call, known, from, std::span(moves).first(1 + below(2)));
       return true;
     }

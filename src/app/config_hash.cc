@@ -49,8 +49,8 @@ auto fields_of(const AdaptiveConfig& adaptive) {
   return std::tie(min, max);
 }
 auto fields_of(const LimitConfig& limit) {
-  const auto& [kind, name, per, shared, mode, route] = limit;
-  return std::tie(kind, name, per, shared, mode, route);
+  const auto& [kind, name, per, shared, mode, route, unit] = limit;
+  return std::tie(kind, name, per, shared, mode, route, unit);
 }
 auto fields_of(const QueueConfig& queue) {
   const auto& [max_pending, max_wait] = queue;
@@ -85,11 +85,15 @@ auto fields_of(const RouteConfig& route) {
   const auto& [name, match, weight, max_wait, timeouts, retry, obey] = route;
   return std::tie(name, match, weight, max_wait, timeouts, retry, obey);
 }
+auto fields_of(const CostConfig& cost) {
+  const auto& [unit, estimate, actual, max, stream_usage] = cost;
+  return std::tie(unit, estimate, actual, max, stream_usage);
+}
 auto fields_of(const UpstreamSettings& settings) {
   const auto& [max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, routes, obey,
-               pause_on, pause_scope, max_pause, learn, retry, breaker, redact, redis] = settings;
+               pause_on, pause_scope, max_pause, learn, retry, breaker, redact, redis, cost] = settings;
   return std::tie(max_concurrent, max_tunnels, max_weight, queue, timeouts, https, tls, group, limits, routes, obey,
-                  pause_on, pause_scope, max_pause, learn, retry, breaker, redact, redis);
+                  pause_on, pause_scope, max_pause, learn, retry, breaker, redact, redis, cost);
 }
 auto fields_of(const Match& match) {
   const auto& [host, suffix, port, path] = match;

@@ -14,6 +14,7 @@
 #include "app/route_words.h"
 #include "app/settings.h"
 #include "app/url_trace.h"
+#include "app/whole_url.h"
 #include "config/units.h"
 #include "http/redaction.h"
 #include "http/target.h"
@@ -100,6 +101,8 @@ void print_group(const UpstreamSettings& settings, const http::Target& target) {
   const auto& rule = *settings.group;
   const auto by = " (" + to_string(rule) + ")";
   if (rule.by == GroupRule::By::header && !target.tunnel) return line("group", "the value of " + rule.pattern + by);
+  if (rule.by == GroupRule::By::json && !target.tunnel)
+    return line("group", "what a JSON body has under " + rule.pattern + by);
   std::string room;
   const std::string name{proxy::Grouping{rule, {"", ""}, nullptr, settings.redact}.name(target, {}, room)};
   if (name.starts_with(http::kHidden)) return line("group", "a hash, for its name is secret (redact)" + by);
@@ -150,6 +153,23 @@ void print_answers(const UpstreamSettings& settings, bool tunnel) {
   line("breaker", breaker_of(settings.breaker));
 }
 
+std::string joined(const std::vector<std::string>& entries) {
+  std::string text;
+  for (const auto& entry : entries) text += (text.empty() ? "" : ", ") + entry;
+  return text;
+}
+
+void print_cost(const UpstreamSettings& settings, bool tunnel) {
+  if (!counts_cost(settings)) return line("cost", "not read: no limit has unit: " + settings.cost->unit);
+  if (tunnel) return line("cost", "1: a tunnel shows no body");
+  const CostConfig& cost = *settings.cost;
+  line("cost",
+       cost.unit + ", at most " + std::to_string(most_cost(settings)) + ", estimated by " + joined(cost.estimate));
+  if (cost.actual.empty()) return line("", "which is final: cost.actual is not set");
+  line("", "settled by " + joined(cost.actual) + " of the answer, which comes with Accept-Encoding: identity");
+  if (cost.stream_usage) line("", "streams are asked for their usage, which changes the body (streamUsage)");
+}
+
 void print_limits(const Config& config, const UpstreamSettings& settings, const http::Target& target) {
   const bool tunnel = target.tunnel, permit = target.permit != http::Target::Permit::none;
   const auto* const redis = redis_of(config, settings);
@@ -157,6 +177,7 @@ void print_limits(const Config& config, const UpstreamSettings& settings, const 
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
   if (tunnel) line("", "maxTunnels " + std::to_string(tunnels_of(settings)) + " open; those that rest hold no slot");
   for (const auto& limit : settings.limits) line("", limit_in_words(limit, redis != nullptr));
+  if (settings.cost && !permit) print_cost(settings, tunnel);
   if (settings.learn == Learn::on && !tunnel) line("learn", "from answers, what others take of the same quota");
   const std::string which = redis && config.redis.size() > 1 ? redis->name + ", " : "";
   if (redis) line("redis", which + to_string(*redis) + ", prefix " + redis->prefix);
@@ -272,9 +293,7 @@ std::vector<std::string> secrets_of(const Config& config, const std::expected<Ur
 }  // namespace
 
 int explain(const std::string& config_file, const std::vector<std::string>& wanted) {
-  const auto& given = wanted.back();
-  const bool whole = given.starts_with('/') || given.contains("://");
-  const auto url = whole ? given : given.starts_with('@') ? "/" + given : "https://" + given;
+  const auto url = whole_url(wanted.back());
   std::string method = wanted.size() > 1 ? wanted.front() : "GET";
   std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::toupper(c); });
   const auto config = settings(config_file);

@@ -68,6 +68,7 @@ std::string limit_in_words(const LimitConfig& limit, bool redis) {
   std::string text{limit_name(limit)};
   if (text != limit_key(limit.kind)) text.append(" (").append(limit_key(limit.kind)).append(")");
   text += ": " + std::visit(InWords{}, limit.kind);
+  if (!limit.unit.empty()) text += ", of " + limit.unit;
   if (limit.per == LimitConfig::Per::group) text += ", per group";
   const bool shadow = limit.mode == LimitConfig::Mode::shadow;
   text += redis && limit.shared && !shadow ? ", shared" : ", this process";

@@ -53,18 +53,6 @@ void check_route_name(Issues& issues, const std::string& path, const std::string
                                         std::string(name.size() > kLongestRouteName ? "; give this one a name" : "")});
 }
 
-/// The most units that may ever leave at once: by the kind of limit, or because all behind them would wait too long.
-struct Admits {
-  const double patience;  // seconds
-  std::optional<double> operator()(const PacerConfig& pacer) const { return pacer.max_burst + pacer.qps * patience; }
-  std::optional<double> operator()(const WindowConfig& window) const { return window.reservoir; }
-  std::optional<double> operator()(const SlidingWindowConfig& window) const { return window.max; }
-  std::optional<double> operator()(const TokenBucketConfig& bucket) const { return bucket.capacity; }
-  std::optional<double> operator()(const CounterConfig& counter) const { return counter.max; }
-  std::optional<double> operator()(const SemaphoreConfig&) const { return std::nullopt; }
-  std::optional<double> operator()(const AdaptiveConfig&) const { return std::nullopt; }
-};
-
 /// Those of the upstream govern each of its requests. Of the routes that fit all that this one fits, the first does.
 bool governs(const UpstreamSettings& settings, const LimitConfig& limit, std::size_t index) {
   if (limit.route.empty()) return true;
@@ -83,10 +71,10 @@ void check_weight(Issues& issues, const std::string& path, const UpstreamSetting
   if (route.weight > settings.max_weight)
     return add(issues, path, " is " + weight + ", more than maxWeight, " + std::to_string(settings.max_weight));
   if (route.weight == 1) return;
-  const double patience = std::chrono::duration<double>(route.max_wait.value_or(settings.queue.max_wait)).count();
   for (const auto& limit : settings.limits) {
-    if (limit.mode == LimitConfig::Mode::shadow || !governs(settings, limit, index)) continue;
-    const auto most = std::visit(Admits{patience}, limit.kind);
+    const bool counts_weight = limit.unit.empty() && limit.mode != LimitConfig::Mode::shadow;
+    if (!counts_weight || !governs(settings, limit, index)) continue;
+    const auto most = most_units(limit.kind, route.max_wait.value_or(settings.queue.max_wait));
     if (!most || *most >= route.weight) continue;
     return add(issues, path,
                " is " + weight + ", and the limit " + std::string(limit_name(limit)) + " lets at most " +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,11 @@ inline constexpr std::size_t kMostOfRoutes = 64;
 
 /// How a limit of that many requests in flight is named which a route has by `maxConcurrent`.
 inline constexpr std::string_view kMaxConcurrent = "maxConcurrent";
+/// The unit of limits that count weights.
+inline constexpr std::string_view kRequests = "requests";
+/// The most units that a limit ever lets leave at once, or, of a pacer, within `patience`. Nothing: it has no such
+/// bound.
+std::optional<double> most_units(const LimitConfig::Kind& kind, Duration patience);
 /// Where a limit stands: "upstreams.github.limits[1].window", "upstreams.github.routes[0].limits[1].pacer".
 std::string path_of_limit(const std::string& path, const UpstreamSettings& settings, std::size_t index);
 /// Whether any limit is that route's.
@@ -36,6 +42,8 @@ bool has_limits(const UpstreamSettings& settings, std::string_view route);
 
 /// Checks everything about an upstream's limits, groups and pauses.
 void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings);
+/// Checks what its requests cost, and the units of its limits.
+void check_cost(Issues& issues, const std::string& path, const UpstreamSettings& settings);
 /// Checks its routes, but for their limits.
 void check_routes(Issues& issues, const std::string& path, const UpstreamSettings& settings);
 void check_timeouts(Issues& issues, const std::string& path, const TimeoutConfig& timeouts);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "config/checks.h"
+#include "cost/json_paths.h"
 #include "penstock/config.h"
 
 namespace penstock {
@@ -71,6 +72,14 @@ std::expected<GroupRule, std::string> parse_header(std::string_view name) {
   return GroupRule{GroupRule::By::header, std::string(name)};
 }
 
+std::expected<GroupRule, std::string> parse_group_json(std::string_view path) {
+  constexpr auto kMost = cost::JsonPaths::kDeepest;
+  if (!cost::JsonPaths().add(path))
+    return Wrong("'" + std::string(path) + "' is not a path of 1 to " + std::to_string(kMost) +
+                 " keys, as in json:model or json:input.model");
+  return GroupRule{GroupRule::By::json, std::string(path)};
+}
+
 }  // namespace
 
 std::expected<std::string, std::string> parse_path_pattern(std::string_view text) {
@@ -79,11 +88,12 @@ std::expected<std::string, std::string> parse_path_pattern(std::string_view text
 }
 
 std::expected<GroupRule, std::string> parse_group(std::string_view text) {
-  constexpr std::string_view kPath = "path:", kHeader = "header:";
+  constexpr std::string_view kPath = "path:", kHeader = "header:", kJson = "json:";
   if (text == "host") return GroupRule{};
   if (text.starts_with(kPath)) return parse_group_path(text.substr(kPath.size()));
   if (text.starts_with(kHeader)) return parse_header(text.substr(kHeader.size()));
-  return Wrong("it must be path:/a/{name}, header:NAME or host");
+  if (text.starts_with(kJson)) return parse_group_json(text.substr(kJson.size()));
+  return Wrong("it must be path:/a/{name}, header:NAME, json:PATH or host");
 }
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/cost_keys.h"
 #include "config/key_table.h"
 #include "config/limit_keys.h"
 #include "config/presets.h"
@@ -42,14 +43,20 @@ constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig
                                    value<&TlsConfig::client_key>("clientKey")};
 // Further keys of an upstream, which `defaults` does not have. `rate` comes before `limits`, as its pacer does;
 // `routes` comes last, since a route starts from all else.
-constexpr Key<UpstreamSettings> kLimits[] = {
-    section<&UpstreamSettings::tls, kTls>("tls"),  {"rate", read_rate},
-    value<&UpstreamSettings::group>("group"),      {"limits", read_limits, list_limits},
-    value<&UpstreamSettings::obey>("obey"),        value<&UpstreamSettings::max_pause>("maxPause"),
-    value<&UpstreamSettings::pause_on>("pauseOn"), value<&UpstreamSettings::pause_scope>("pauseScope"),
-    value<&UpstreamSettings::learn>("learn"),      {"breaker", read_breaker, list_breaker},
-    value<&UpstreamSettings::redact>("redact"),    value<&UpstreamSettings::redis>("redis"),
-    {"routes", read_routes, list_routes}};
+constexpr Key<UpstreamSettings> kLimits[] = {section<&UpstreamSettings::tls, kTls>("tls"),
+                                             {"rate", read_rate},
+                                             value<&UpstreamSettings::group>("group"),
+                                             {"limits", read_limits, list_limits},
+                                             value<&UpstreamSettings::obey>("obey"),
+                                             value<&UpstreamSettings::max_pause>("maxPause"),
+                                             value<&UpstreamSettings::pause_on>("pauseOn"),
+                                             value<&UpstreamSettings::pause_scope>("pauseScope"),
+                                             value<&UpstreamSettings::learn>("learn"),
+                                             {"breaker", read_breaker, list_breaker},
+                                             value<&UpstreamSettings::redact>("redact"),
+                                             value<&UpstreamSettings::redis>("redis"),
+                                             {"cost", read_cost, list_cost},
+                                             {"routes", read_routes, list_routes}};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),
@@ -80,9 +87,9 @@ constexpr auto kPatternEntry = [] {
 }();
 
 // What a quota decides for all upstreams that draw on it; these have all other keys of an upstream.
-constexpr std::array<std::string_view, 13> kDecidedByQuota{
+constexpr std::array<std::string_view, 14> kDecidedByQuota{
     "maxConcurrent", "maxTunnels", "maxWeight", "queue",      "rate",  "group", "limits",
-    "obey",          "maxPause",   "pauseOn",   "pauseScope", "learn", "redis"};
+    "obey",          "maxPause",   "pauseOn",   "pauseScope", "learn", "redis", "cost"};
 constexpr auto kQuota = [] {
   std::array<Key<UpstreamSettings>, kDecidedByQuota.size()> keys{};
   std::ranges::copy_if(kPatternEntry, keys.begin(),
@@ -199,10 +206,11 @@ const Plan* plan_named(Reading& reading, const Spot& spot, const Preset& preset)
   return nullptr;
 }
 
-/// Before the upstream's own `retry`, if it has one, which leaves what no waiting cures in that API.
-void read_retry_of(const Preset& preset, Reading& reading, const Spot& spot, UpstreamSettings& into) {
+/// Before the upstream's own: its `retry` leaves what no waiting cures in that API, and its `cost` how that is read.
+void read_sections_of(const Preset& preset, Reading& reading, const Spot& spot, UpstreamSettings& into) {
   for (const auto& entry : preset.settings) {
     if (entry.key.text == "retry") read_retry(reading, {entry.value, below(spot.path, "retry")}, into);
+    if (entry.key.text == "cost") read_cost(reading, {entry.value, below(spot.path, "cost")}, into);
   }
 }
 
@@ -222,7 +230,7 @@ Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
       tier ? plan_named(reading, {tier->value, below(spot.path, "plan")}, *preset) : find_plan(*preset, "");
   upstream.preset = preset->name;
   upstream.plan = plan ? plan->name : "";
-  read_retry_of(*preset, reading, spot, upstream.settings);
+  read_sections_of(*preset, reading, spot, upstream.settings);
   auto more = entries_of(*preset, plan, node.entries, wanted->value);
   node.kind = Node::Kind::map;
   node.entries.insert(node.entries.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));

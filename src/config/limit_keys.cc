@@ -48,16 +48,26 @@ constexpr Key<OwnerOf<member>> per_second(std::string_view name) {
 constexpr Key<AdaptiveConfig> kAdaptive[] = {per_second<&AdaptiveConfig::min>("min"),
                                              per_second<&AdaptiveConfig::max>("max")};
 
+void read_unit(Reading& reading, const Spot& spot, LimitConfig& into) {
+  const auto text = reading.text(spot, "requests, or the unit of cost");
+  if (text && text->empty())
+    reading.complain(spot.node, named(spot.path) + " is empty; write requests, or leave it out");
+  if (text && *text != kRequests) into.unit = *text;
+}
+
 // The keys of a kind: its parameters, and those that all kinds share.
 template <typename Kind, const auto& keys, std::size_t... index>
 constexpr auto with_common(std::index_sequence<index...>) {
-  return std::array<Key<LimitConfig>, sizeof...(index) + 4>{
+  return std::array<Key<LimitConfig>, sizeof...(index) + 5>{
       Key<LimitConfig>{keys[index].name,
                        [](Reading& r, const Spot& spot, LimitConfig& into) {
                          keys[index].read(r, spot, std::get<Kind>(into.kind));
                        }}...,
-      value<&LimitConfig::per>("per"), value<&LimitConfig::shared>("shared"), value<&LimitConfig::mode>("mode"),
-      value<&LimitConfig::name>("name")};
+      value<&LimitConfig::per>("per"),
+      value<&LimitConfig::shared>("shared"),
+      value<&LimitConfig::mode>("mode"),
+      value<&LimitConfig::name>("name"),
+      Key<LimitConfig>{"unit", read_unit}};
 }
 template <typename Kind, const auto& keys>
 constexpr auto kLimit = with_common<Kind, keys>(std::make_index_sequence<std::size(keys)>{});

@@ -375,7 +375,7 @@ void read(Reading& reading, const Spot& spot, double& into) {
 }
 
 void read(Reading& reading, const Spot& spot, std::optional<GroupRule>& into) {
-  const auto text = reading.text(spot, "path:/a/{name}, header:NAME or host");
+  const auto text = reading.text(spot, "path:/a/{name}, header:NAME, json:PATH or host");
   if (!text) return;
   if (auto rule = parse_group(*text)) {
     into = std::move(*rule);

@@ -153,6 +153,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_timeouts(issues, path + ".timeouts", settings.timeouts);
   check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
+  check_cost(issues, path, settings);
   check_routes(issues, path, settings);
   check_refusals(issues, path, settings);
   check_redaction(issues, path + ".redact", settings.redact);

@@ -8,7 +8,7 @@
 namespace penstock::flow {
 
 bool Arrivals::refuse_at_once(Time now, const Arrival& arrival, Commands& commands) {
-  const LimitIndex forbidding = asker_.limiter().forbids(arrival.weight, arrival.route);
+  const LimitIndex forbidding = asker_.limiter().forbids(arrival.load(), arrival.route);
   if (forbidding != kNoLimit) return refuse(now, arrival, Refused::too_heavy, forbidding, commands), true;
   if (slots_.free() > 0) return false;
   const Lane* known = std::as_const(lanes_).find(arrival.lane());
@@ -19,7 +19,7 @@ bool Arrivals::refuse_at_once(Time now, const Arrival& arrival, Commands& comman
 Ticket Arrivals::accept(Time now, const Arrival& arrival, Commands& commands) {
   if (arrival.tunnel && !tunnels_.make_room(now, commands)) return wait_outside(now, arrival, commands);
   Lane& lane = lanes_.of(arrival.lane());
-  const Asker::Asked asked = asker_.ask_for_arrival(now, lane, arrival.weight);
+  const Asker::Asked asked = asker_.ask_for_arrival(now, lane, arrival.load());
   if (asked == Asker::Asked::granted) return start(now, arrival, lane, commands);
   return wait_or_refuse(now, arrival, lane, asked, commands);
 }
@@ -88,7 +88,11 @@ std::uint32_t Arrivals::take(Time now, const Arrival& arrival, Lane& lane, Stage
   request.slots_before = lane.slot_wait.so_far(slots_.full_time());
   request.lane = &lane;
   request.beyond_queue = false;
-  request.ms_outside = 0;
+  if (arrival.tunnel) {
+    request.ms_outside = 0;
+  } else {
+    request.cost = arrival.cost;
+  }
   lane.change_stage(request, stage);
   return index;
 }
@@ -115,7 +119,7 @@ std::optional<Refused> Arrivals::refusal(Time now, const Arrival& arrival, const
 
 void Arrivals::refuse(Time now, const Arrival& arrival, Refused why, LimitIndex by, Commands& commands) {
   const Time paused = asker_.paused_until(arrival.group);
-  const Time wait = estimates_.retry_after(now, asker_.limiter(), arrival.lane(), arrival.weight, paused);
+  const Time wait = estimates_.retry_after(now, asker_.limiter(), arrival.lane(), arrival.load(), paused);
   commands.refuse.push_back({arrival.id, why, 0, wait, by});
 }
 

@@ -29,6 +29,9 @@ struct Arrival {
   bool tunnel = false;                ///< may rest
   Ticket in_place_of = {};            ///< the request that leaves a full queue for it; dead: the lanes' lengths decide
 
+  int cost = 1;  ///< in limits that count the cost; of a tunnel 1
+
+  Load load() const { return Load(weight, tunnel ? 1 : cost); }
   LaneKey lane() const { return LaneKey(group, route); }
 };
 

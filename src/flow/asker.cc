@@ -28,17 +28,17 @@ bool Asker::put(Time now, const Ask& ask) {
   return answered;
 }
 
-bool Asker::ask(Time now, Lane& lane, std::size_t count, int weight) {
+bool Asker::ask(Time now, Lane& lane, std::size_t count, const Load& load) {
   if (gates_.any()) count = admit(now, lane, count);
   if (count == 0) {
-    lane.ask.told_for(weight);
+    lane.ask.told_for(load);
     booking_.clear();
     return true;
   }
   lane.ask.leave_line();
   stop_.not_reserved();
-  const Ask ask = ask_of(lane, count, weight);
-  lane.ask.begin(count, weight);
+  const Ask ask = ask_of(lane, count, load);
+  lane.ask.begin(count, load);
   return put(now, ask);
 }
 
@@ -50,33 +50,33 @@ bool Asker::ask_to_resume(Time now, Lane& lane) {
 }
 
 // The usual case, a free slot and no request ahead, needs no list and no heap. Any other answer is kept in the lane.
-Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
-  if (const Booking* refused = lane.wants() == 0 ? refused_before(now, lane, weight) : nullptr) {
+Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, const Load& load) {
+  if (const Booking* refused = lane.wants() == 0 ? refused_before(now, lane, load) : nullptr) {
     lane.ask.stopped_by(refused->limited_by, now);
     return Asked::refused;
   }
   if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest()) return Asked::no;
   if (lanes_.any_awaits_permit(lane.route) || held_back(now, lane)) return Asked::no;
   if (gates_.any() && admit(now, lane, 1) == 0) {
-    lane.ask.told_for(weight);
+    lane.ask.told_for(load);
     return gates_.asks() ? Asked::to_probe : Asked::no;
   }
-  const bool answered = put(now, ask_of(lane, 1, weight));
+  const bool answered = put(now, ask_of(lane, 1, load));
   if (answered && booking_.departures.size() == 1 && booking_.departures.front().at <= now) {
     booking_.departures.front().gates = gates_.pass(lane.group(), 1);
     return Asked::granted;
   }
-  lane.ask.begin(1, weight);
+  lane.ask.begin(1, load);
   if (!answered) return Asked::under_way;
   if (!book(now, lane, lane.ask.end(), booking_)) return Asked::refused;
   const bool pause_is_over = booking_.limited_by == kPause && booking_.departures.empty() && booking_.not_before <= now;
   return pause_is_over && admit(now, lane, 1) == 0 && gates_.asks() ? Asked::to_probe : Asked::to_wait;
 }
 
-const Booking* Asker::refused_before(Time now, const Lane& lane, int weight) {
+const Booking* Asker::refused_before(Time now, const Lane& lane, const Load& load) {
   const LastRefusal& own = lane.ask.forbidden();
-  const LastRefusal& last = own.covers(now, weight) ? own : stop_.forbidden();
-  if (!last.covers(now, weight)) return nullptr;
+  const LastRefusal& last = own.covers(now, load) ? own : stop_.forbidden();
+  if (!last.covers(now, load)) return nullptr;
   booking_.clear();
   booking_.stop = Booking::Stop::refused;
   booking_.limited_by = last.by;
@@ -85,23 +85,24 @@ const Booking* Asker::refused_before(Time now, const Lane& lane, int weight) {
 }
 
 // `more` and `others` count only requests for which slots are left free by this ask.
-Ask Asker::ask_of(const Lane& lane, std::size_t count, int weight) const {
+Ask Asker::ask_of(const Lane& lane, std::size_t count, const Load& load) const {
   const Wants &own = lane.counted.wants, &all = lanes_.wants();
   const std::size_t left = all.requests - std::min(own.requests, count);
   const std::size_t slots = slots_.free() - (lane.wants_no_slot() > 0 ? 0 : std::min(slots_.free(), count));
   const auto with_slots = [&](std::int64_t units) {
     return left <= slots ? units : units * static_cast<std::int64_t>(slots) / static_cast<std::int64_t>(left);
   };
-  const std::int64_t asked = std::min(own.units, static_cast<std::int64_t>(count) * weight);
+  const std::int64_t asked = std::min(own.units, static_cast<std::int64_t>(count) * load.weight);
   const std::int64_t behind = lane.route ? lane.route->unbooked_units - lane.counted.unbooked_units : 0;
   const LaneKey key = lane.key();
   return {.group = key.group,
           .route = key.route,
           .count = count,
-          .weight = weight,
+          .weight = load.weight,
           .more = with_slots(own.units - asked),
           .others = with_slots(all.units - own.units),
-          .of_route = std::min(behind, static_cast<std::int64_t>(slots))};
+          .of_route = std::min(behind, static_cast<std::int64_t>(slots)),
+          .cost = load.cost};
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ bool Asker::note_stop(Time now, Lane& lane, const Booking& booking) {
   if (of_all) stop_.stopped_by(lane.ask.limited());
   if (booking.scope == Booking::Scope::route) lane.route->stopped_by(lane.ask.limited());
   if (booking.stop == Booking::Stop::refused) {
-    const LastRefusal refusal{booking.limited_by, lane.ask.weight(), booking.ask_again};
+    const LastRefusal refusal{booking.limited_by, lane.ask.load(), booking.ask_again};
     of_all ? stop_.forbid(refusal) : lane.ask.forbid(refusal);
     return false;
   }
@@ -338,7 +339,7 @@ void Asker::settle(Time now, Lane& lane) {
 }
 
 void Asker::forget_if_lighter(Time now, Lane& lane) {
-  if (lane.wants() > 0 && requests_[lane.first_wanting(requests_)].weight >= lane.ask.weight()) return;
+  if (lane.wants() > 0 && as_heavy(load_of(requests_[lane.first_wanting(requests_)]), lane.ask.load())) return;
   if (lane.ask.told_to_wait()) lane.ask.forget_told();
   stop_.lift_if_told(now, lane);
   if (lane.route && lane.route->told_to(lane)) lanes_.lift(now, *lane.route);

@@ -38,7 +38,7 @@ class Asker {
   bool asynchronous() const { return limiter_->patience() > 0; }
 
   /// The lane asks for its next requests. False: the answer comes later. True: it is answer(), to be applied.
-  bool ask(Time now, Lane& lane, std::size_t count, int weight);
+  bool ask(Time now, Lane& lane, std::size_t count, const Load& load);
   /// A tunnel of the lane wants to resume. As ask().
   bool ask_to_resume(Time now, Lane& lane);
   /// What became of the ask for an arrival: there was none, or its answer is applied already. `to_probe`: none, as it
@@ -46,10 +46,10 @@ class Asker {
   enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way, to_probe };
   /// A request of this weight arrived, and the lane asks for it if no request is ahead. If granted, the departure,
   /// which is for now, stands in answer() alone.
-  Asked ask_for_arrival(Time now, Lane& lane, int weight);
+  Asked ask_for_arrival(Time now, Lane& lane, const Load& load);
   const Booking& answer() const { return booking_; }
   /// A limit refused this weight and will do so for a while: its refusal, in answer(). Null: the lane may ask.
-  const Booking* refused_before(Time now, const Lane& lane, int weight);
+  const Booking* refused_before(Time now, const Lane& lane, const Load& load);
 
   /// Applies the answer to an ask for departures. False: the next request must be refused.
   bool book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking);
@@ -77,7 +77,7 @@ class Asker {
   /// Voids an answer given for a heavier request than the lane's next one: the heavier one left, was refused or was
   /// overtaken.
   void forget_what_heavier_was_told(Time now, Lane& lane) {
-    if (lane.ask.weight() != 1 && !lane.ask.under_way()) forget_if_lighter(now, lane);
+    if (lane.ask.load() != Load() && !lane.ask.under_way()) forget_if_lighter(now, lane);
   }
   /// The earliest time at which a request of the lane may leave; nullopt: unknown.
   std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const {
@@ -104,7 +104,7 @@ class Asker {
 
  private:
   bool put(Time now, const Ask& ask);
-  Ask ask_of(const Lane& lane, std::size_t count, int weight) const;
+  Ask ask_of(const Lane& lane, std::size_t count, const Load& load) const;
   void add_departures(Time now, Lane& lane, std::span<const Departure> granted);
   bool note_stop(Time now, Lane& lane, const Booking& booking);
   void tell(Time now, Lane& lane, const Booking& booking);

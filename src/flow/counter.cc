@@ -31,12 +31,21 @@ Instant Counter::ahead(Instant now, std::int64_t units) const {
   return next_reset(state) + static_cast<Instant>(resets - 1) * period() + kGuard;
 }
 
+double Counter::passes() const { return config_.max / period(); }
+
+double Counter::room(Instant, Instant) const { return static_cast<double>(config_.max - state_.count); }
+
 void Counter::shift(Instant by) {
   state_.reset += by;
   state_.latest += by;
 }
 
-Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }
+// What it owes counts in as many periods more.
+Instant Counter::forgettable_at() const {
+  if (state_.reset == kNever) return kAlways;
+  const std::int64_t more = carries_ && state_.count > 0 ? (state_.count - 1) / config_.max : 0;
+  return next_reset(state_) + static_cast<Instant>(more) * period();
+}
 
 LimitReading Counter::read(Instant now) const {
   const State state = state_at(now);
@@ -63,6 +72,7 @@ Counter::State Counter::state_at(Instant now) const {
   State state{.reset = next_reset(state_), .latest = state_.latest};
   const Instant more = std::floor((now - state.reset) / period());
   if (more > 0) state.reset += more * period();
+  state.count = carried(state_.count, 1 + std::max(0.0, more));
   return state;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -12,8 +13,10 @@ namespace penstock::flow {
 
 class Counter final : public Limit {
  public:
-  explicit Counter(const CounterConfig& config) : config_(config) {}
+  /// `carries`: it counts costs, and what is too many counts in the next period.
+  explicit Counter(const CounterConfig& config, bool carries = false) : config_(config), carries_(carries) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Counter>(*this); }
   bool admits(int weight) const override { return weight <= config_.max; }
   void refresh(Instant now) override { state_ = state_at(now); }
   Instant frontier(int weight) const override;
@@ -21,6 +24,8 @@ class Counter final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override {
@@ -38,12 +43,18 @@ class Counter final : public Limit {
   };
   Instant period() const { return static_cast<Instant>(config_.period.count()); }
   State state_at(Instant now) const;
+  /// What counts after so many resets.
+  std::int64_t carried(std::int64_t count, Instant resets) const {
+    const auto most = static_cast<Instant>(config_.max);
+    return carries_ ? static_cast<std::int64_t>(std::max(0.0, static_cast<Instant>(count) - resets * most)) : 0;
+  }
   std::int64_t before(const State& state, std::int64_t units) const {
-    return std::min<std::int64_t>(state.count, config_.max) + units;
+    return (carries_ ? state.count : std::min<std::int64_t>(state.count, config_.max)) + units;
   }
   Instant next_reset(const State& state) const { return std::max(state.reset + period(), state.latest); }
 
   const CounterConfig& config_;
+  const bool carries_;
   State state_;
 };
 

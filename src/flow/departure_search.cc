@@ -34,7 +34,7 @@ bool DepartureSearch::find_next(const LimitSet::Group* group, Booking& booking) 
     tell_wait(group, found.narrow, kNarrowReach, booking);
     return false;
   }
-  const Frontier next = weight_ > 0 ? after_guard(found.all, group) : found.all;
+  const Frontier next = load_.weight > 0 ? after_guard(found.all, group) : found.all;
   if (rounded_up(next.at) > clock_.instant(now_ + kHorizon)) {
     const bool by_narrow = !limits_.has_wide() && (next.by >= 0 || found.narrow.at > found.wide.at);
     booking.scope = by_narrow ? stopped_by(next) : Booking::Scope::upstream;
@@ -55,18 +55,19 @@ bool DepartureSearch::find_next(const LimitSet::Group* group, Booking& booking) 
 DepartureSearch::Frontiers DepartureSearch::frontiers(const LimitSet::Group* group) const {
   Frontiers found{.all = last_, .wide = last_};
   limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
-    if (!rule.looked_at || !rule.sees(weight_)) return;
+    if (!rule.looked_at || !rule.sees(load_.weight)) return;
     const Taken taken = taken_of(rule);
-    const Instant frontier =
-        taken.units > 0 ? limit.frontier_behind(last_.at, taken.units, weight_) : limit.frontier(weight_);
+    const std::int64_t units = rule.counts_cost() ? taken.cost : taken.units;
+    const int own = rule.needs(load_);
+    const Instant frontier = units > 0 ? limit.frontier_behind(last_.at, units, own) : limit.frontier(own);
     found.all.raise(frontier, index);
     (rule.narrow() ? found.narrow : found.wide).raise(frontier, index);
     (rule.refuses() ? found.refusing : found.delaying).raise(frontier, index);
     if (found.full == kNoLimit && limit.full(taken.departures)) found.full = index;
   });
   for (const PauseLimit* pause : {&limits_.pause(), group ? &group->pause : nullptr}) {
-    if (!pause || weight_ == 0) continue;
-    const Instant until = pause->frontier(weight_);
+    if (!pause || load_.weight == 0) continue;
+    const Instant until = pause->frontier(load_.weight);
     found.all.raise(until, kPause);
     (pause == &limits_.pause() ? found.wide : found.narrow).raise(until, kPause);
     found.delaying.raise(until, kPause);
@@ -93,7 +94,7 @@ void DepartureSearch::tell_wait(const LimitSet::Group* group, Frontier found, Ti
   booking.ask_again = booking.not_before - reach;
   if (found.at != kNever) return;
   limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
-    if (rule.looked_at && limit.frontier(weight_) == kNever)
+    if (rule.looked_at && limit.frontier(rule.needs(load_)) == kNever)
       booking.ask_again = std::max(booking.ask_again, clock_.time(limit.reset_at()));
   });
 }
@@ -105,8 +106,9 @@ Instant DepartureSearch::estimate(const LimitSet::Group* group, Frontier found) 
   Instant latest = now;
   limits_.each(group, route_, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex) {
     if (!rule.looked_at) return;
-    const Instant frontier = limit.frontier(weight_);
-    latest = std::max(latest, frontier == kNever ? limit.ahead(now, weight_ - 1) : frontier);
+    const int own = rule.needs(load_);
+    const Instant frontier = limit.frontier(own);
+    latest = std::max(latest, frontier == kNever ? limit.ahead(now, own - 1) : frontier);
   });
   return latest;
 }

@@ -10,6 +10,7 @@
 #include "flow/limit.h"
 #include "flow/limit_set.h"
 #include "flow/limiter.h"
+#include "flow/load.h"
 
 namespace penstock::flow {
 
@@ -39,25 +40,28 @@ class DepartureSearch {
   /// What other lanes are about to take.
   struct Taken {
     std::int64_t departures = 0, units = 0;
-    void add(const Taken& more) { departures += more.departures, units += more.units; }
+    std::int64_t cost = 0;  ///< their units in limits that count the cost
+    void add(const Taken& more) { departures += more.departures, units += more.units, cost += more.cost; }
   };
   struct Others {
     Taken all = {};
     Taken of_route = {}, of_group = {};  ///< those of the same route, and of the same group
   };
   /// For a lane of that route, which must outlive this.
-  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, int weight,
+  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, const Load& load,
                   const Others& others)
       : limits_(limits),
         clock_(clock),
         now_(now),
         route_(route),
-        weight_(weight),
+        load_(load),
         others_(others),
         last_{clock.instant(now)} {}
-  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, int weight)
-      : DepartureSearch(limits, clock, now, route, weight, {}) {}
+  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, const Load& load)
+      : DepartureSearch(limits, clock, now, route, load, {}) {}
 
+  /// Before the first is looked for: none is earlier, whatever the limits allow.
+  void leave_no_earlier(Instant at) { last_.raise(at, kNoLimit); }
   /// Moves on to the next departure, no earlier than the last, which is committed by now; or returns false and says in
   /// `booking` why there is none. Null: of an unknown group.
   bool find_next(const LimitSet::Group* group, Booking& booking);
@@ -65,7 +69,11 @@ class DepartureSearch {
   Instant at() const { return last_.at; }
   Departure departure(ConfigEpoch epoch) const {
     const Time at = clock_.time(last_.at);
-    return {.at = at, .weight = weight_, .limited_by = at > now_ ? last_.by : kNoLimit, .epoch = epoch};
+    return {.at = at,
+            .weight = load_.weight,
+            .limited_by = at > now_ ? last_.by : kNoLimit,
+            .epoch = epoch,
+            .cost = load_.cost};
   }
 
  private:
@@ -89,7 +97,7 @@ class DepartureSearch {
   const LimitClock& clock_;
   const Time now_;
   const std::string_view route_;
-  const int weight_;
+  const Load load_;
   const Others others_;
   Frontier last_;
 };

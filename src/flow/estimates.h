@@ -16,7 +16,7 @@ class Estimates {
   /// What waits in other lanes than that one, which may not be there.
   OtherUnits others(LaneKey key, const Lane* lane) const;
   /// As Scheduler::retry_after().
-  Time retry_after(Time now, const Limiter& limiter, LaneKey key, int weight, Time not_before) const;
+  Time retry_after(Time now, const Limiter& limiter, LaneKey key, const Load& load, Time not_before) const;
 
  private:
   const Slots& slots_;

@@ -93,7 +93,7 @@ class Lane {
   bool asks_with_slot() const { return queue.returned() > departures.size(); }
   /// The first of them; needs wants() > 0.
   std::uint32_t first_wanting(const Requests& requests) const { return queue.behind(requests, expected()); }
-  /// How many from that one on have the same weight, all with or all without a slot.
+  /// How many from that one on have the same load, all with or all without a slot.
   LaneQueue::Run next_run(const Requests& requests) const {
     return queue.run_behind(requests, expected(), wants_no_slot() > 0 ? wants_no_slot() : wants());
   }

@@ -23,12 +23,12 @@ struct LastLimit {
   Time at = std::numeric_limits<Time>::min();
 };
 
-/// Until when a limit in refuse mode refuses this weight and any above it.
+/// Until when a limit in refuse mode refuses this load and any that is no lighter.
 struct LastRefusal {
   LimitIndex by = kNoLimit;
-  int weight = 0;
+  Load load = 0;
   Time until = 0;
-  bool covers(Time now, int other_weight) const { return now < until && other_weight >= weight; }
+  bool covers(Time now, const Load& other) const { return now < until && as_heavy(other, load); }
 };
 
 /// For a tunnel that found no permit to resume: it asks again when one may be free, at no time before.
@@ -41,11 +41,11 @@ class LaneAsk {
   bool for_departures() const { return count_ > 0; }
   bool to_resume() const { return resumes_; }
   std::size_t count() const { return count_; }
-  int weight() const { return weight_; }  ///< of the last ask, too
-  std::int64_t units() const { return static_cast<std::int64_t>(count_) * weight_; }
-  void begin(std::size_t count, int weight) { count_ = count, weight_ = weight; }
-  /// What it is told next holds for a request of this weight, for which the limiter was not asked.
-  void told_for(int weight) { weight_ = weight; }
+  const Load& load() const { return load_; }  ///< of the last ask, too
+  std::int64_t units() const { return static_cast<std::int64_t>(count_) * load_.weight; }
+  void begin(std::size_t count, const Load& load) { count_ = count, load_ = load; }
+  /// What it is told next holds for a request of this load, for which the limiter was not asked.
+  void told_for(const Load& load) { load_ = load; }
   void begin_to_resume() { resumes_ = true; }
   /// Returns for how many departures it was; 0: for a tunnel, or void.
   std::size_t end() { return resumes_ = false, std::exchange(count_, 0); }
@@ -96,7 +96,7 @@ class LaneAsk {
   std::size_t& offered(Booking::Scope of) { return offered_[static_cast<std::size_t>(of)]; }
 
   std::size_t count_ = 0;  // departures of the ask under way
-  int weight_ = 1;
+  Load load_;
   bool resumes_ = false;
   bool precedes_ = false;
   std::optional<Time> again_;

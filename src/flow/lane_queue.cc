@@ -23,7 +23,7 @@ void LaneQueue::join_again(Requests& requests, std::uint32_t index) {
 
 void LaneQueue::count(const Request& request, bool joins) {
   units_ += joins ? request.weight : -request.weight;
-  if (request.weight > 1) joins ? ++heavier_ : --heavier_;
+  if (load_of(request) != Load()) joins ? ++heavier_ : --heavier_;
 }
 
 void LaneQueue::remove(Requests& requests, std::uint32_t index) {
@@ -42,10 +42,10 @@ std::uint32_t LaneQueue::behind(const Requests& requests, std::size_t others) co
 }
 
 LaneQueue::Run LaneQueue::run_behind(const Requests& requests, std::size_t others, std::size_t most) const {
-  if (heavier_ == 0) return {most, 1};
+  if (heavier_ == 0) return {most, Load()};
   std::uint32_t index = behind(requests, others);
-  Run run{0, requests[index].weight};
-  while (run.count < most && requests[index].weight == run.weight) ++run.count, index = requests[index].next;
+  Run run{0, load_of(requests[index])};
+  while (run.count < most && load_of(requests[index]) == run.load) ++run.count, index = requests[index].next;
   return run;
 }
 

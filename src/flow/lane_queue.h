@@ -21,10 +21,10 @@ class LaneQueue {
   std::uint32_t head() const { return returned_.empty() ? waiting_.front() : returned_.front(); }
   /// The request with this many others before it; needs that there is one.
   std::uint32_t behind(const Requests& requests, std::size_t others) const;
-  /// How many requests from that one on, at most `most`, have the same weight, and the weight.
+  /// How many requests from that one on, at most `most`, have the same load, and the load.
   struct Run {
     std::size_t count;
-    int weight;
+    Load load;
   };
   Run run_behind(const Requests& requests, std::size_t others, std::size_t most) const;
 
@@ -52,7 +52,7 @@ class LaneQueue {
   std::size_t outside_ = 0;  // tunnels that wait until others end, in the list of the upstream
   std::size_t beyond_ = 0;
   std::int64_t units_ = 0;   // of returned_ and waiting_
-  std::size_t heavier_ = 0;  // how many of these weigh more than 1
+  std::size_t heavier_ = 0;  // how many of these weigh or cost more than 1
 };
 
 }  // namespace penstock::flow

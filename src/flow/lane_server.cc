@@ -39,12 +39,12 @@ std::optional<Time> LaneServer::wake_at() const {
 void LaneServer::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
   if (lanes_.hold_back(now, lane)) return;
   const LaneQueue::Run run = lane.next_run(requests_);
-  if (const Booking* refused = asker_.refused_before(now, lane, run.weight)) {
+  if (const Booking* refused = asker_.refused_before(now, lane, run.load)) {
     lanes_.pass_permits_on(now, lane);
     return refuse_next(now, lane, *refused, commands);
   }
   LaneList::move(lane, nullptr);  // it comes last in its list if it wants more afterwards
-  if (!asker_.ask(now, lane, std::min(share, run.count), run.weight)) return refresh(now, lane, commands);
+  if (!asker_.ask(now, lane, std::min(share, run.count), run.load)) return refresh(now, lane, commands);
   apply(now, lane, lane.ask.end(), asker_.answer(), commands);
 }
 
@@ -53,7 +53,7 @@ void LaneServer::apply(Time now, Lane& lane, std::size_t asked_for, const Bookin
   while (!lane.queue.empty() && lane.departures.due_by(now)) start_head(now, lane, commands);
   // With an asynchronous limiter another ask would be under way when it departs, again for the lighter requests behind.
   const bool too_light = asker_.asynchronous() && !lane.queue.empty() && !lane.departures.empty() &&
-                         requests_[lane.queue.head()].weight > lane.departures.front().weight;
+                         !as_heavy(lane.departures.front().load(), load_of(requests_[lane.queue.head()]));
   if (too_light) asker_.give_all_back(now, lane);
   if (to_refuse && lane.wants() > 0) return refuse_next(now, lane, booking, commands);
   lane.ask.keep_precedence(booking.departures.empty() && stop_.holds(now));
@@ -62,7 +62,7 @@ void LaneServer::apply(Time now, Lane& lane, std::size_t asked_for, const Bookin
 
 void LaneServer::refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands) {
   const std::uint32_t index = lane.first_wanting(requests_);
-  lane.ask.told_for(requests_[index].weight);
+  lane.ask.told_for(load_of(requests_[index]));
   if (requests_[index].stage == Stage::returned) {
     lanes_.ask_for_route_no_more(now, lane);  // requests of other lanes are to be refused meanwhile
     lane.ask.ask_later(std::max(booking.ask_again, now + kHorizon), now);  // it has been accepted: it waits
@@ -76,7 +76,7 @@ void LaneServer::refuse_next(Time now, Lane& lane, const Booking& booking, Comma
 
 void LaneServer::start_head(Time now, Lane& lane, Commands& commands) {
   const std::uint32_t index = lane.queue.head();
-  if (requests_[index].weight > lane.departures.front().weight) return asker_.give_all_back(now, lane);
+  if (!as_heavy(lane.departures.front().load(), load_of(requests_[index]))) return asker_.give_all_back(now, lane);
   const Time booked = lane.departures.front().at;
   const Departure departure = asker_.take_departure(now, lane);
   queue_.remove(index);
@@ -101,7 +101,7 @@ void LaneServer::take_out(Time now, std::uint32_t index, Refused why, LimitIndex
   Lane& lane = *request.lane;
   queue_.remove(index);
   const Time paused = asker_.paused_until(lane.group());
-  const Time wait = estimates_.retry_after(now, asker_.limiter(), lane.key(), request.weight, paused);
+  const Time wait = estimates_.retry_after(now, asker_.limiter(), lane.key(), load_of(request), paused);
   commands.refuse.push_back({request.id, why, now - request.arrived, wait, by});
   lane.forget(requests_, index);
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -76,6 +77,8 @@ struct LimitReading {
 class Limit {
  public:
   virtual ~Limit() = default;
+  /// One that goes on from the same state by itself, with the same parameters, which must outlive it.
+  virtual std::unique_ptr<Limit> copy() const = 0;
   /// Whether this weight can ever be allowed.
   virtual bool admits(int /*weight*/) const { return true; }
   /// The time is `now`, and the parameters may have changed. Call this before any other function.
@@ -92,6 +95,17 @@ class Limit {
   virtual void commit(Instant at, int weight) = 0;
   /// Takes back a departure that was not used, if that can be done exactly; otherwise no effect.
   virtual void give_back(Instant at, int weight) = 0;
+  /// A departure took place for which one unit had to be free, whatever it costs. What is not free is a debt: it counts
+  /// in the next moments that are, and later departures wait for it.
+  virtual void commit_cost(Instant at, int cost) { commit(at, cost); }
+  /// A departure that was committed as commit_cost(at, taken) is known, `now`, to have cost something else. More is a
+  /// cost of its own. Of less it has no more back than if that had been known when it left.
+  virtual void settle(Instant at, Instant now, int taken, int cost) {
+    cost > taken ? commit_cost(now, cost - taken) : give_back(at, taken - cost);
+  }
+  /// Whether it counts a departure that left late from then on: such a one is settled by when it left, and in other
+  /// limits by when it was booked for.
+  virtual bool moves() const { return false; }
   /// A departure committed for `from` left later, at `to`: it counts from `to` on.
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.
@@ -123,6 +137,12 @@ class Limit {
   virtual std::int64_t in_its_step(Instant /*now*/, std::int64_t /*units*/) const { return 0; }
   /// The least time that this many units take one after the other, whenever they begin.
   virtual Instant takes(std::int64_t /*units*/) const { return 0; }
+  // For a rehearsal of how processes share it (rehearsed_line.h); the twins are `passes` and `room` of each kind in
+  // lua/.
+  /// Units that leave in a microsecond, in the long run; kNever: any number.
+  virtual double passes() const { return kNever; }
+  /// Units that may still leave by `till`; kNever: any number.
+  virtual double room(Instant /*now*/, Instant /*till*/) const { return kNever; }
   /// The clock was corrected: all that the limit remembers happened later by this much.
   virtual void shift(Instant /*by*/) {}
   /// From this moment on a new limit would behave the same: this one may be forgotten.

@@ -12,10 +12,11 @@
 
 namespace penstock::flow {
 
-/// True if one limit goes on from the state of the other: kind, scope, route and name are the same, all else may
+/// True if one limit goes on from the state of the other: kind, scope, route, unit and name are the same, all else may
 /// differ.
 inline bool same_limit(const LimitConfig& a, const LimitConfig& b) {
-  return a.kind.index() == b.kind.index() && a.per == b.per && a.route == b.route && limit_name(a) == limit_name(b);
+  return a.kind.index() == b.kind.index() && a.per == b.per && a.route == b.route && a.unit == b.unit &&
+         limit_name(a) == limit_name(b);
 }
 
 /// For each old limit its index among the new ones; kNoLimit: it is gone.

@@ -20,6 +20,13 @@ LimitSet::Group* LimitSet::refreshed(Instant at, LaneKey lane) {
   return group;
 }
 
+void LimitSet::refresh_all(Instant at) {
+  each_of_any_route(nullptr, [at](Limit& limit, const Rule&, LimitIndex) { limit.refresh(at); });
+  groups_.each([this, at](std::string_view, Group& group) {
+    for (std::size_t i = 0; i < group_rules_; ++i) group.limits[i]->refresh(at);
+  });
+}
+
 bool LimitSet::needs_group(std::string_view route) const {
   const auto is_needed = [&](const auto& rule) { return rule->of_group() && rule->governs(route); };
   return group_rules_ > 0 && std::ranges::any_of(rules_, is_needed);
@@ -29,7 +36,7 @@ LimitSet::Group& LimitSet::remember(std::string_view name) {
   Group group{.limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_)};
   for (std::size_t i = 0, n = 0; i < rules_.size(); ++i) {
     if (!rules_[i]->of_group()) continue;
-    auto limit = make_limit(rules_[i]->config.kind);
+    auto limit = make_limit(rules_[i]->config.kind, rules_[i]->counts_cost());
     Remaining none;
     group.limits[n++] = exchange_ ? exchange_(static_cast<LimitIndex>(i), std::move(limit), none) : std::move(limit);
   }
@@ -41,10 +48,10 @@ const Limit& LimitSet::limit(LimitIndex limit, std::string_view group) const {
   return known ? *known->limits[place_in_group(limit)] : *rule(limit).limit;
 }
 
-void LimitSet::commit_within(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch) {
+void LimitSet::commit_within(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch) {
   each(remembered(lane, known), lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.may_overdraw() && limit.frontier(weight) > at) return;
-    if (rule.sees(weight) && rule.counts(epoch)) limit.commit(at, weight);
+    if (rule.may_overdraw() && limit.frontier(rule.needs(load)) > at) return;
+    if (rule.sees(load.weight) && rule.counts(epoch)) rule.commit(limit, at, load);
   });
 }
 
@@ -83,6 +90,30 @@ void LimitSet::shift(Instant by) {
     group.pause.shift(by);
     for (std::size_t i = 0; i < group_rules_; ++i) group.limits[i]->shift(by);
   });
+}
+
+// ---- a copy ---------------------------------------------------------------------------------------------------------
+
+LimitSet LimitSet::copy(std::span<const std::string_view> groups) const {
+  LimitSet other;
+  for (const auto& rule : rules_) {
+    other.rules_.push_back(std::make_unique<Rule>(Rule{.config = rule->config,
+                                                       .limit = rule->limit->copy(),
+                                                       .left = rule->left,
+                                                       .since = rule->since,
+                                                       .is_new = false}));
+  }
+  other.group_rules_ = group_rules_, other.wide_rules_ = wide_rules_;
+  other.exchange_ = exchange_, other.pause_ = pause_;
+  for (const std::string_view name : groups) {
+    const Group* known = groups_.find(name);
+    if (!known || other.groups_.find(name)) continue;
+    Group group{
+        .limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_), .left = nullptr, .pause = known->pause};
+    for (std::size_t i = 0; i < group_rules_; ++i) group.limits[i] = known->limits[i]->copy();
+    other.groups_.add(name, std::move(group));
+  }
+  return other;
 }
 
 // ---- what is used ---------------------------------------------------------------------------------------------------
@@ -183,7 +214,7 @@ void LimitSet::replace(std::vector<LimitConfig> limits, ConfigEpoch epoch) {
     rule.config = std::move(config);
     rule.is_new = is_new;
     if (!is_new) continue;
-    rule.limit = make_limit(rule.config.kind);
+    rule.limit = make_limit(rule.config.kind, rule.counts_cost());
     rule.since = epoch;
   }
   rules_ = std::move(rules);
@@ -208,7 +239,8 @@ void LimitSet::replace_limits_of_groups(const std::vector<const Rule*>& before) 
     std::size_t n = 0;
     for (const auto& rule : rules_) {
       if (!rule->of_group()) continue;
-      limits[n] = from[n] == kNew ? make_limit(rule->config.kind) : std::move(group.limits[from[n]]);
+      limits[n] =
+          from[n] == kNew ? make_limit(rule->config.kind, rule->counts_cost()) : std::move(group.limits[from[n]]);
       ++n;
     }
     group.limits = std::move(limits);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,6 +17,7 @@
 #include "flow/lane_key.h"
 #include "flow/limit.h"
 #include "flow/limiter.h"
+#include "flow/load.h"
 #include "flow/pause_limit.h"
 #include "penstock/limits.h"
 
@@ -35,6 +37,14 @@ class LimitSet {
     /// Departures count in every limit; a tunnel that resumes, with weight 0, only in semaphores.
     bool sees(int weight) const { return weight > 0 || counts_flights(); }
     bool of_group() const { return config.per == LimitConfig::Per::group; }
+    bool counts_cost() const { return !config.unit.empty(); }
+    /// How many units a request takes of it.
+    int amount(const Load& load) const { return counts_cost() ? load.cost : load.weight; }
+    /// How many of them must be free when it leaves.
+    int needs(const Load& load) const { return counts_cost() ? 1 : load.weight; }
+    void commit(Limit& of_rule, Instant at, const Load& load) const {
+      counts_cost() ? of_rule.commit_cost(at, load.cost) : of_rule.commit(at, load.weight);
+    }
     /// It governs the requests of that route; empty: those without one.
     bool governs(std::string_view route) const { return penstock::governs(config, route); }
     /// It governs some requests alone, of a group or a route.
@@ -42,7 +52,9 @@ class LimitSet {
     bool refuses() const { return config.mode == LimitConfig::Mode::refuse; }
     Booking::Scope scope() const { return scope_of(config); }
     /// Whether departures beyond the limit delay later ones that would be allowed otherwise (a debt).
-    bool may_overdraw() const { return !counts_flights() && !std::holds_alternative<SlidingWindowConfig>(config.kind); }
+    bool may_overdraw() const {
+      return !counts_flights() && (counts_cost() || !std::holds_alternative<SlidingWindowConfig>(config.kind));
+    }
   };
   struct Group {
     std::unique_ptr<std::unique_ptr<Limit>[]> limits;  // one for each `per: group` rule, in their order
@@ -56,6 +68,10 @@ class LimitSet {
   /// Whether there is a limit of the whole upstream.
   bool has_wide() const { return wide_rules_ > 0; }
   const PauseLimit& pause() const { return pause_; }
+
+  /// The same limits in the same state, with the groups of these names alone. It refers to this one's parameters, and
+  /// must not outlive it.
+  LimitSet copy(std::span<const std::string_view> groups) const;
 
   /// Calls use(limit, rule, index) for each limit in the order of the configuration, whatever its route; null: of an
   /// unknown group.
@@ -81,20 +97,22 @@ class LimitSet {
   std::size_t groups() const { return groups_.size(); }
   /// Brings the limits that govern this lane up to the time. Null: its group is not known.
   Group* refreshed(Instant at, LaneKey lane);
+  /// Brings all limits up to the time.
+  void refresh_all(Instant at);
   /// The same group; it is known from now on if any limit of the lane is `per: group`.
   Group* remembered(LaneKey lane, Group* known) {
     return !known && needs_group(lane.route) ? &remember(lane.group) : known;
   }
   /// Counts a departure in all limits in which its epoch counts. Returns remembered(lane, known).
-  Group* commit(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch) {
+  Group* commit(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch) {
     known = remembered(lane, known);
     each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-      if (rule.sees(weight) && rule.counts(epoch)) limit.commit(at, weight);
+      if (rule.sees(load.weight) && rule.counts(epoch)) rule.commit(limit, at, load);
     });
     return known;
   }
   /// The same, but each limit counts it only up to what it allows, and keeps no debt for the excess.
-  void commit_within(Instant at, LaneKey lane, Group* known, int weight, ConfigEpoch epoch);
+  void commit_within(Instant at, LaneKey lane, Group* known, const Load& load, ConfigEpoch epoch);
   /// No departure of the group is before `until`; with an empty name: none at all.
   void extend_pause(std::string_view name, Group* known, Instant until);
   /// All pauses end at `latest` at the latest. True: some were to end later.

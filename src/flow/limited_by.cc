@@ -7,7 +7,7 @@
 namespace penstock::flow {
 
 LimitIndex WaitReasons::name(Time now, const Request& request, LimitIndex last) const {
-  const Time outside = Time{1'000} * request.ms_outside;
+  const Time outside = Time{1'000} * (request.tunnel ? request.ms_outside : 0);
   if (2 * outside >= now - request.arrived && outside > 0) return kTunnels;
   if (outside > 0 && last == kNoLimit) last = kTunnels;
   const Time for_slots = request.lane->slot_wait.so_far(slots_.full_time(now, stop_.until())) - request.slots_before;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +17,7 @@
 
 #include "flow/lane_key.h"
 #include "flow/limit.h"
+#include "flow/load.h"
 #include "penstock/limits.h"
 
 namespace penstock::flow {
@@ -41,9 +44,9 @@ inline constexpr LimitIndex kRedis = -3;    ///< Redis does not answer, and `whe
 inline constexpr LimitIndex kSlots = -4;    ///< max_concurrent requests were in flight; no limiter returns this
 inline constexpr LimitIndex kTunnels = -5;  ///< max_tunnels tunnels are open; no limiter returns this
 
-/// What a lane asks for: departures for the requests at its head that have the same weight. Weight 0 is no departure: a
-/// tunnel that rested resumes, and takes a permit of each semaphore. It is not held by other limits or pauses, which
-/// govern departures; it is granted for `now` or not at all, and landed() ends it.
+/// What a lane asks for: departures for the requests at its head that have the same weight and cost. Weight 0 is no
+/// departure: a tunnel that rested resumes, and takes a permit of each semaphore. It is not held by other limits or
+/// pauses, which govern departures; it is granted for `now` or not at all, and landed() ends it.
 struct Ask {
   std::string_view group;
   std::string_view route = {};
@@ -55,7 +58,9 @@ struct Ask {
   std::int64_t others = 0;  ///< of the other lanes
   /// Units of the other lanes of its route, as far as slots are free for them, that the limits of the route hold back.
   std::int64_t of_route = 0;
+  int cost = 1;
 
+  Load load() const { return Load(weight, cost); }
   LaneKey lane() const { return LaneKey(group, route); }
 };
 
@@ -83,6 +88,11 @@ struct Departure {
   std::int64_t in_memory = 0;        ///< its time in the limiter's memory, on a clock of its own; 0: at `at`
   std::int64_t in_redis = 0;         ///< its time in Redis, on Redis' clock; 0: Redis does not have it; kElsewhere
   std::uint32_t gates = 0;           ///< set and read by the gates of pauses (gates.h)
+  int cost = 1;                      ///< as reserved: settle() tells what it was
+  bool unlimited = false;            ///< no limit was asked: what it has cost is not settled
+  Time late = 0;                     ///< it left so much later than it was booked for
+  std::int64_t late_in_redis = 0;    ///< likewise, as Redis was told
+  Load load() const { return Load(weight, cost); }
   bool operator==(const Departure&) const = default;
 };
 
@@ -173,6 +183,8 @@ class LimitReader {
   virtual std::vector<std::string> fullest_groups(Time now, std::size_t most) const = 0;
 };
 
+class RehearsedLimiter;
+
 class Limiter {
  public:
   virtual ~Limiter() = default;
@@ -183,16 +195,19 @@ class Limiter {
   virtual Time patience() const { return 0; }
   /// A lane with departures ahead asks for more when the last of them is no further off than this.
   virtual Time lead() const { return kHorizon; }
-  /// The limit, of the upstream or of that route, that can never admit this weight, or kNoLimit.
-  virtual LimitIndex forbids(int weight, std::string_view route) const = 0;
+  /// The limit, of the upstream or of that route, that can never admit this load, or kNoLimit.
+  virtual LimitIndex forbids(const Load& load, std::string_view route) const = 0;
   /// The earliest departure of a request that has `units` units before it in its lane, and `others` units in the other
   /// lanes. Never before `now`.
   virtual Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const = 0;
-  /// An estimate: when a request of this weight would leave behind these units, and behind as many of each other
+  /// An estimate: when a request of this load would leave behind these units, and behind as many of each other
   /// process that waits for the same limits. Never before `now`.
-  virtual Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others) const {
-    return ahead(now, lane, units + weight - 1, others);
+  virtual Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others) const {
+    return ahead(now, lane, units + load.weight - 1, others);
   }
+  /// One that answers as this would from `now` on, and changes nothing here: what leaves is tried out with it. It knows
+  /// the limits of these groups alone, and must not outlive this. Null: that cannot be said.
+  virtual std::unique_ptr<RehearsedLimiter> rehearsal(Time now, std::span<const std::string_view> groups) const;
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, LaneKey lane, const Departure& departure) = 0;
   /// A request of this lane took that departure and left late, at `at`; or it has not left yet, and counts as if it
@@ -201,6 +216,9 @@ class Limiter {
     departure.at = at;
     return departure;
   }
+  /// What a request of this lane that had taken that departure has cost is known. True: lanes that wait may ask again,
+  /// since it was less than `departure.cost`.
+  virtual bool settle(Time /*now*/, LaneKey /*lane*/, const Departure& /*departure*/, int /*cost*/) { return false; }
   /// The upstream refused a request of this lane that had taken that departure: limits that learn lower their rates.
   virtual void refused(Time /*now*/, LaneKey /*lane*/, const Departure& /*departure*/) {}
   /// The answer to a request of this lane that had taken that departure reports what the upstream has counted.
@@ -238,6 +256,13 @@ class Limiter {
   virtual void count_existing(Time /*now*/, LaneKey /*lane*/, std::size_t /*departures*/) {}
 };
 
+/// The units of requests that wait for limits of the whole upstream and have no departure yet.
+struct WaitingUnits {
+  std::int64_t all = 0;
+  double per_second = 0;  ///< so many more go on coming, by those of the last second
+  Time asks_at = 0;       ///< when the limiter is asked next; 0: that is not known
+};
+
 /// What an asynchronous limiter calls: the owner of the upstream, which passes answer() and retry() on to the scheduler
 /// and ends requests for cut(). Never called from within a call of Limiter.
 class LimiterEvents {
@@ -247,6 +272,8 @@ class LimiterEvents {
   virtual void retry(Booking::Scope scope, LaneKey lane) = 0;
   /// This many requests in flight, of all lanes that are meant, hold permits that are lost, and must be ended.
   virtual void cut(Booking::Scope scope, LaneKey lane, std::size_t count) = 0;
+  /// For a forecast.
+  virtual WaitingUnits units_waiting() const { return {}; }
   /// What other processes tell of pauses.
   virtual void heard(const PauseNews& /*news*/) {}
 

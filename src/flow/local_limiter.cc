@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <variant>
 
+#include "flow/sliding_window.h"
+
 namespace penstock::flow {
 
 using Rule = LimitSet::Rule;
 
 namespace {
 constexpr Time kHopeless = 1'000'000;  // retry interval of a request which no longer fits into a changed limit
+
+/// When the limit has a departure.
+Instant known_at(const LimitClock& clock, const Limit& limit, const Departure& departure) {
+  return clock.instant(limit.moves() ? departure.at : departure.at - departure.late);
+}
 }  // namespace
 
 LocalLimiter::LocalLimiter(std::vector<LimitConfig> limits, Instant at_zero, ConfigEpoch epoch)
@@ -23,9 +30,9 @@ LocalLimiter::LocalLimiter(std::vector<LimitConfig> limits, Instant at_zero, Con
 bool LocalLimiter::ask(Time now, const Ask& ask, Booking& booking) {
   if (can_never_grant(now, ask, booking)) return true;
   LimitSet::Group* group = limits_.refreshed(clock_.instant(now), ask.lane());
-  DepartureSearch search(limits_, clock_, now, ask.route, ask.weight);
+  DepartureSearch search(limits_, clock_, now, ask.route, ask.load());
   while (booking.departures.size() < ask.count && search.find_next(group, booking)) {
-    group = limits_.commit(search.at(), ask.lane(), group, ask.weight, epoch_);
+    group = limits_.commit(search.at(), ask.lane(), group, ask.load(), epoch_);
     booking.departures.push_back(search.departure(epoch_));
   }
   return true;
@@ -34,27 +41,27 @@ bool LocalLimiter::ask(Time now, const Ask& ask, Booking& booking) {
 void LocalLimiter::look(Time now, const Ask& ask, Booking& booking, const Look& look) {
   if (can_never_grant(now, ask, booking)) return;
   limits_.look_at(look.counts);
-  DepartureSearch search(limits_, clock_, now, ask.route, ask.weight, look.others);
+  DepartureSearch search(limits_, clock_, now, ask.route, ask.load(), look.others);
   if (search.find_next(limits_.refreshed(clock_.instant(now), ask.lane()), booking)) {
     booking.departures.push_back(search.departure(epoch_));
   }
   limits_.look_at_all();
 }
 
-std::optional<Time> LocalLimiter::allowed_from(Time now, LaneKey lane, int weight, ConfigEpoch epoch,
+std::optional<Time> LocalLimiter::allowed_from(Time now, LaneKey lane, const Load& load, ConfigEpoch epoch,
                                                const std::function<bool(LimitIndex limit)>& counts) {
   const Instant at = clock_.instant(now);
   Instant latest = at;
   limits_.each(limits_.refreshed(at, lane), lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
-    if (!counts(index) || !rule.sees(weight) || !rule.counts(epoch)) return;
-    latest = std::max(latest, limit.full() ? kNever : limit.frontier(weight));
+    if (!counts(index) || !rule.sees(load.weight) || !rule.counts(epoch)) return;
+    latest = std::max(latest, limit.full() ? kNever : limit.frontier(rule.needs(load)));
   });
   return latest == kNever ? std::nullopt : std::optional(clock_.time(latest));
 }
 
 /// A request that a changed limit can never admit waits, and asks again, until the limits change again.
 bool LocalLimiter::can_never_grant(Time now, const Ask& ask, Booking& booking) const {
-  const LimitIndex by = forbids(ask.weight, ask.route);
+  const LimitIndex by = forbids(ask.load(), ask.route);
   if (by == kNoLimit) return false;
   booking.scope = Booking::Scope::group;
   booking.limited_by = by;
@@ -62,22 +69,23 @@ bool LocalLimiter::can_never_grant(Time now, const Ask& ask, Booking& booking) c
   return true;
 }
 
-LimitIndex LocalLimiter::forbids(int weight, std::string_view route) const {
+LimitIndex LocalLimiter::forbids(const Load& load, std::string_view route) const {
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     const auto index = static_cast<LimitIndex>(i);
     const Rule& rule = limits_.rule(index);
-    if (rule.governs(route) && !rule.limit->admits(weight)) return index;
+    if (rule.governs(route) && !rule.limit->admits(rule.needs(load))) return index;
   }
   return kNoLimit;
 }
 
 // ---- estimates ------------------------------------------------------------------------------------------------------
 
+// What those before it cost is not known here: of a limit that counts the cost only one unit of its own is certain.
 Time LocalLimiter::ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const {
-  return expected(now, lane, 1, units, others, {});
+  return expected(now, lane, Load(1, 0), units, others, {});
 }
 
-Time LocalLimiter::expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others,
+Time LocalLimiter::expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others,
                             const OtherProcesses& processes) const {
   const Instant at = clock_.instant(now);
   Instant latest = at;
@@ -86,8 +94,8 @@ Time LocalLimiter::expected(Time now, LaneKey lane, int weight, std::int64_t uni
   const auto taken_for = [&](std::int64_t many) {
     Instant longest = 0;
     if (many > 0) {
-      limits_.each(known, lane.route, [&](const Limit& limit, const Rule&, LimitIndex) {
-        longest = std::max(longest, limit.takes(many));
+      limits_.each(known, lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex) {
+        if (!rule.counts_cost()) longest = std::max(longest, limit.takes(many));
       });
     }
     return longest;
@@ -98,10 +106,12 @@ Time LocalLimiter::expected(Time now, LaneKey lane, int weight, std::int64_t uni
     return rule.config.route.empty() ? others.of_group : 0;
   };
   limits_.each(known, lane.route, [&](const Limit& limit, const Rule& rule, LimitIndex) {
-    const std::int64_t own = units + others_of(rule);
+    const std::int64_t own = (units + others_of(rule)) * (rule.counts_cost() ? load.cost : 1);
+    const int needed = rule.needs(load);
     const OtherProcesses of_others = rule.config.shared ? processes : OtherProcesses{};
-    const std::int64_t before = own + of_others.before(own) + weight - 1;
-    latest = std::max(latest, limit.expected(at, own, weight, of_others) + taken_for(limit.in_its_step(at, before)));
+    const std::int64_t before = own + of_others.before(own) + needed - 1;
+    const std::int64_t step = rule.counts_cost() ? 0 : limit.in_its_step(at, before);
+    latest = std::max(latest, limit.expected(at, own, needed, of_others) + taken_for(step));
   });
   latest = std::max(latest, limits_.pause().frontier(1));
   if (known) latest = std::max(latest, known->pause.frontier(1));
@@ -113,12 +123,20 @@ void LocalLimiter::heard(LimitIndex limit, Instant since, std::int64_t much) {
   if (!rule.of_group()) rule.limit->heard(since, much);
 }
 
+void LocalLimiter::heard(LimitIndex limit, std::span<const Instant> times) {
+  Rule& rule = limits_.rule(limit);
+  if (auto* const window = rule.of_group() ? nullptr : dynamic_cast<SlidingWindow*>(rule.limit.get()))
+    window->heard(times);
+}
+
 // ---- what becomes of departures -------------------------------------------------------------------------------------
 
 void LocalLimiter::give_back(Time now, LaneKey lane, const Departure& departure) {
   const LimitSet::Group* known = limits_.refreshed(clock_.instant(now), lane);
   limits_.each(known, lane.route, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.counts(departure.epoch)) limit.give_back(clock_.instant(departure.at), departure.weight);
+    if (!rule.counts(departure.epoch)) return;
+    rule.counts_cost() ? limit.settle(known_at(clock_, limit, departure), clock_.instant(now), departure.cost, 0)
+                       : limit.give_back(clock_.instant(departure.at), departure.weight);
   });
 }
 
@@ -126,10 +144,22 @@ Departure LocalLimiter::report_late(LaneKey lane, Departure departure, Time at) 
   const Instant from = clock_.instant(departure.at), to = clock_.instant(at);
   limits_.each(limits_.remembered(lane, limits_.refreshed(to, lane)), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {
-                 if (rule.counts(departure.epoch)) limit.moved(from, to, departure.weight);
+                 if (rule.counts(departure.epoch)) limit.moved(from, to, rule.amount(departure.load()));
                });
+  departure.late += at - departure.at;
   departure.at = at;
   return departure;
+}
+
+bool LocalLimiter::settle(Time now, LaneKey lane, const Departure& departure, int cost) {
+  if (cost == departure.cost || departure.unlimited) return false;
+  const Instant known = clock_.instant(now);
+  limits_.each(limits_.remembered(lane, limits_.refreshed(known, lane)), lane.route,
+               [&](Limit& limit, const Rule& rule, LimitIndex) {
+                 if (rule.counts_cost() && rule.counts(departure.epoch))
+                   limit.settle(known_at(clock_, limit, departure), known, departure.cost, cost);
+               });
+  return cost < departure.cost;
 }
 
 void LocalLimiter::refused(Time now, LaneKey lane, const Departure& departure) {
@@ -164,14 +194,11 @@ void LocalLimiter::pause(Time now, std::string_view group, Time until) {
 
 bool LocalLimiter::shorten_pauses(Time, Time latest) { return limits_.shorten_pauses(clock_.instant(latest)); }
 
-void LocalLimiter::book(Time at, LaneKey lane, int weight, ConfigEpoch epoch) {
+void LocalLimiter::book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch, Excess excess) {
   const Instant then = clock_.instant(at);
-  limits_.commit(then, lane, limits_.refreshed(then, lane), weight, epoch);
-}
-
-void LocalLimiter::book_unlimited(Time at, LaneKey lane, int weight, ConfigEpoch epoch) {
-  const Instant then = clock_.instant(at);
-  limits_.commit_within(then, lane, limits_.refreshed(then, lane), weight, epoch);
+  LimitSet::Group* const known = limits_.refreshed(then, lane);
+  if (excess == Excess::is_dropped) return limits_.commit_within(then, lane, known, load, epoch);
+  limits_.commit(then, lane, known, load, epoch);
 }
 
 bool LocalLimiter::forgettable(Time now) const { return limits_.forgettable(clock_.instant(now)); }
@@ -202,11 +229,12 @@ void LocalLimiter::states(const TellState& tell) const {
 // ---- changed limits -------------------------------------------------------------------------------------------------
 
 void LocalLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
-  set_limits(limits);
+  set_limits(limits, now);
   limits_.refreshed(clock_.instant(now), {});
 }
 
-void LocalLimiter::set_limits(std::vector<LimitConfig> limits) {
+void LocalLimiter::set_limits(std::vector<LimitConfig> limits, std::optional<Time> now) {
+  if (now) limits_.refresh_all(clock_.instant(*now));
   epoch_ += limits_.same_shape(limits) ? 0 : 1;
   limits_.replace(std::move(limits), epoch_);
 }

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "flow/limit_set.h"
 #include "flow/limiter.h"
 #include "flow/pauses.h"
+#include "flow/rehearsed_limiter.h"
 #include "penstock/limits.h"
 
 namespace penstock::flow {
@@ -44,11 +47,18 @@ class LocalLimiter final : public Limiter {
   explicit LocalLimiter(std::vector<LimitConfig> limits = {}, Instant at_zero = 0, ConfigEpoch epoch = 0);
 
   bool ask(Time now, const Ask& ask, Booking& booking) override;
-  LimitIndex forbids(int weight, std::string_view route = {}) const override;
-  using Limiter::expected;
+  LimitIndex forbids(const Load& load, std::string_view route = {}) const override;
+  /// Units before it are taken to cost what the load does.
+  Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others) const override {
+    return expected(now, lane, Load(1, load.cost), units + load.weight - 1, others, {});
+  }
   Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override;
+  std::unique_ptr<RehearsedLimiter> rehearsal(Time, std::span<const std::string_view> groups) const override {
+    return std::make_unique<RehearsedLimiter>(limits_.copy(groups), clock_, epoch_);
+  }
   void give_back(Time now, LaneKey lane, const Departure& departure) override;
   Departure report_late(LaneKey lane, Departure departure, Time at) override;
+  bool settle(Time now, LaneKey lane, const Departure& departure, int cost) override;
   void refused(Time now, LaneKey lane, const Departure& departure) override;
   void learned(Time now, LaneKey lane, const Departure& departure, const Report& report) override;
   bool landed(Time now, LaneKey lane) override;
@@ -58,37 +68,37 @@ class LocalLimiter final : public Limiter {
 
   LocalReader* reader() override { return &reader_; }
 
-  /// expected() while other processes wait for the limits that are shared.
-  Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others,
+  /// The same while other processes wait for the limits that are shared.
+  Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others,
                 const OtherProcesses& processes) const;
   /// The state that a limit of the whole upstream or of a route has among all processes, see Limit::heard().
   void heard(LimitIndex limit, Instant since, std::int64_t much);
+  /// Likewise, of a slidingWindow: when its last units have left.
+  void heard(LimitIndex limit, std::span<const Instant> times);
 
-  bool knows(std::string_view group) const { return limits_.find(group) != nullptr; }
-  bool has_room_for(std::string_view group) const override { return limits_.groups() < kMostGroups || knows(group); }
+  bool has_room_for(std::string_view group) const override {
+    return limits_.groups() < kMostGroups || limits_.find(group);
+  }
   bool forgettable(Time now) const override;
   void change(Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(Time now, LaneKey lane, std::size_t departures) override;
 
-  /// As change(), but does not bring the limits up to a time.
-  void set_limits(std::vector<LimitConfig> limits);
+  /// As change(), but does not bring the new limits up to a time. What was due by `now` happens by the old ones.
+  void set_limits(std::vector<LimitConfig> limits, std::optional<Time> now = std::nullopt);
   /// The epoch of departures granted from now on.
   ConfigEpoch epoch() const { return epoch_; }
-  /// Whether departures of that epoch count in this limit.
-  bool counts(LimitIndex limit, ConfigEpoch epoch) const { return limits_.rule(limit).since <= epoch; }
+  /// What of a departure is beyond what a limit allows: it delays later ones, or is forgotten.
+  enum class Excess : std::uint8_t { is_debt, is_dropped };
   /// Records a departure granted elsewhere: all limits in which its epoch counts commit it, even if they would not have
-  /// allowed it.
-  void book(Time at, LaneKey lane, int weight, ConfigEpoch epoch = 0);
-  /// The same for a departure granted without regard to the limits. Each limit counts it at most until it is full, and
-  /// keeps no debt for the excess.
-  void book_unlimited(Time at, LaneKey lane, int weight, ConfigEpoch epoch);
+  /// allowed it. Granted without regard to the limits, each counts it at most until it is full (`is_dropped`).
+  void book(Time at, LaneKey lane, const Load& load, ConfigEpoch epoch = 0, Excess excess = Excess::is_debt);
   struct Look {
     std::function<bool(LimitIndex limit)> counts;  ///< which limits are considered; empty: all
     DepartureSearch::Others others = {};           ///< what other lanes are about to take
   };
   /// The earliest time at which the limits that `counts` says allow a departure, however near to an edge that is; only
   /// limits in which its epoch counts. nullopt: no time is known (a counter is not reset yet, or a permit is missing).
-  std::optional<Time> allowed_from(Time now, LaneKey lane, int weight, ConfigEpoch epoch,
+  std::optional<Time> allowed_from(Time now, LaneKey lane, const Load& load, ConfigEpoch epoch,
                                    const std::function<bool(LimitIndex limit)>& counts);
   /// Tells what ask() would grant first, or why it would grant nothing; grants nothing itself.
   void look(Time now, const Ask& ask, Booking& booking, const Look& look);
@@ -108,10 +118,7 @@ class LocalLimiter final : public Limiter {
   /// Tells Limit::state() of every limit that has one; those of no group first, with an empty group.
   using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
   void states(const TellState& tell) const;
-  /// Of a group that is not remembered: one without departures.
-  const Limit& limit(LimitIndex wanted, std::string_view group) const { return limits_.limit(wanted, group); }
-  /// How many groups are remembered.
-  std::size_t groups() const { return limits_.groups(); }
+  const LimitSet& limits() const { return limits_; }
 
  private:
   bool can_never_grant(Time now, const Ask& ask, Booking& booking) const;

@@ -16,17 +16,20 @@ namespace {
 
 struct Maker {
   using Made = std::unique_ptr<Limit>;
+  const bool of_costs;
   Made operator()(const PacerConfig& config) const { return std::make_unique<Pacer>(config); }
   Made operator()(const WindowConfig& config) const { return std::make_unique<Window>(config); }
   Made operator()(const SlidingWindowConfig& config) const { return std::make_unique<SlidingWindow>(config); }
   Made operator()(const TokenBucketConfig& config) const { return std::make_unique<TokenBucket>(config); }
   Made operator()(const SemaphoreConfig& config) const { return std::make_unique<Semaphore>(config); }
-  Made operator()(const CounterConfig& config) const { return std::make_unique<Counter>(config); }
+  Made operator()(const CounterConfig& config) const { return std::make_unique<Counter>(config, of_costs); }
   Made operator()(const AdaptiveConfig& config) const { return std::make_unique<Adaptive>(config); }
 };
 
 }  // namespace
 
-std::unique_ptr<Limit> make_limit(const LimitConfig::Kind& kind) { return std::visit(Maker{}, kind); }
+std::unique_ptr<Limit> make_limit(const LimitConfig::Kind& kind, bool of_costs) {
+  return std::visit(Maker{of_costs}, kind);
+}
 
 }  // namespace penstock::flow

@@ -10,7 +10,7 @@
 namespace penstock::flow {
 
 /// A new limit of that kind. It keeps a reference to `kind`, which must outlive it at the same address. Its parameters
-/// may change; the kind must not.
-std::unique_ptr<Limit> make_limit(const LimitConfig::Kind& kind);
+/// may change; the kind must not. `of_costs`: departures are told it by commit_cost().
+std::unique_ptr<Limit> make_limit(const LimitConfig::Kind& kind, bool of_costs = false);
 
 }  // namespace penstock::flow

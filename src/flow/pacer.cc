@@ -28,9 +28,27 @@ void Pacer::give_back(Instant at, int weight) {
   debt_ = weight;
 }
 
+// Of the newest departure what was paced first goes, then what is in the bucket, which is as it would be without. The
+// time that an earlier one took too much is over, or taken by those behind it.
+void Pacer::settle(Instant at, Instant now, int taken, int cost) {
+  if (cost > taken) return commit(now, cost - taken);
+  if (rounded_up(last_) != at) return;
+  debt_ -= taken - cost;
+  if (debt_ >= 0) return;
+  level_ = std::max(0.0, level_ + debt_);
+  debt_ = 0;
+}
+
 Instant Pacer::ahead(Instant now, std::int64_t units) const {
   const double over = level_at(now) + static_cast<double>(units) - config_.max_burst;
   return std::max(now, next()) + time_of(std::max(0.0, over));
+}
+
+double Pacer::passes() const { return config_.qps / 1'000'000; }
+
+double Pacer::room(Instant now, Instant till) const {
+  const Instant from = std::max(now, next());
+  return from > till ? 0 : config_.max_burst - level_at(now) + (till - from) * passes() + 1;
 }
 
 void Pacer::shift(Instant by) { last_ += by; }

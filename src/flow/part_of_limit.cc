@@ -32,13 +32,22 @@ bool ignores_what_was_left(const Count&) {
 }  // namespace
 
 PartOfLimit::PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left,
-                         int processes, Instant now)
-    : whole_(std::move(whole)), part_(make_limit(part)), kind_(part), now_(now) {
+                         int processes, Instant now, bool of_costs)
+    : whole_(std::move(whole)), part_(make_limit(part, of_costs)), kind_(part), now_(now) {
   if (const auto* bucket = std::get_if<TokenBucketConfig>(&part)) untouched_ = std::make_unique<TokenBucket>(*bucket);
   if (left.until == kAlways) return;
   const auto units = static_cast<std::int64_t>(std::floor(static_cast<double>(left.units) / processes));
   std::visit([&](const auto& kind) { begin(kind, units, left.until); }, part);
 }
+
+PartOfLimit::PartOfLimit(const PartOfLimit& other)
+    : whole_(other.whole_->copy()),
+      part_(other.part_->copy()),
+      untouched_(other.untouched_ ? std::make_unique<TokenBucket>(*other.untouched_) : nullptr),
+      kind_(other.kind_),
+      now_(other.now_),
+      until_(other.until_),
+      units_(other.units_) {}
 
 void PartOfLimit::begin(const PacerConfig& part, std::int64_t units, Instant until) {
   part_->commit(until, static_cast<int>(std::max<std::int64_t>(0, part.max_burst - units)));
@@ -115,6 +124,18 @@ void PartOfLimit::give_back(Instant at, int weight) {
   whole_->give_back(at, weight);
   part_->give_back(at, weight);
   if (at < until_) units_ += weight;
+}
+
+void PartOfLimit::commit_cost(Instant at, int cost) {
+  whole_->commit_cost(at, cost);
+  part_->commit_cost(at, cost);
+  if (at < until_) units_ -= cost;
+}
+
+void PartOfLimit::settle(Instant at, Instant now, int taken, int cost) {
+  whole_->settle(at, now, taken, cost);
+  part_->settle(at, now, taken, cost);
+  if ((cost > taken ? now : at) < until_) units_ += taken - cost;
 }
 
 }  // namespace penstock::flow

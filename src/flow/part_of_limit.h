@@ -19,12 +19,14 @@ namespace penstock::flow {
 class PartOfLimit final : public Limit {
  public:
   /// `part` are the parameters of this process' part, and must outlive it at the same address; `left` is what was left
-  /// of the whole limit, to be divided by `processes`. What other processes did before `now` is not known.
+  /// of the whole limit, to be divided by `processes`. What other processes did before `now` is not known. `of_costs`:
+  /// as for make_limit().
   PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left, int processes,
-              Instant now);
+              Instant now, bool of_costs = false);
   /// What is left of the whole limit, as far as a process can tell that was alone until `now`: nothing until a new
   /// period begins. Where nothing is known of this period, what Redis has `told` stands, if that is newer.
   Remaining left_alone(Instant now, const Remaining& told = {}) const;
+  std::unique_ptr<Limit> copy() const override { return std::unique_ptr<Limit>(new PartOfLimit(*this)); }
   /// Gives back the whole limit. Do not use this object afterwards.
   std::unique_ptr<Limit> release() { return std::move(whole_); }
 
@@ -36,6 +38,9 @@ class PartOfLimit final : public Limit {
   bool full(std::int64_t others) const override { return part_->full(others); }
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void commit_cost(Instant at, int cost) override;
+  void settle(Instant at, Instant now, int taken, int cost) override;
+  bool moves() const override { return whole_->moves(); }
   void moved(Instant from, Instant to, int weight) override {
     whole_->moved(from, to, weight), part_->moved(from, to, weight);
   }
@@ -66,6 +71,7 @@ class PartOfLimit final : public Limit {
   std::string taken() const override;
 
  private:
+  PartOfLimit(const PartOfLimit& other);
   Instant opens_for(std::int64_t units) const { return units > units_ ? until_ : kAlways; }
   void begin(const PacerConfig& part, std::int64_t units, Instant until);
   void begin(const TokenBucketConfig& part, std::int64_t units, Instant until);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/limit.h"
+#include "flow/load.h"
 
 namespace penstock::flow {
 
@@ -50,15 +51,20 @@ struct Request {
   Stage stage = Stage::released;
   bool beyond_queue : 1 = false;  ///< has no place in the full queue: waits only for an answer that may start it
   bool tunnel : 1 = false;
-  bool spare : 1 = false;        ///< a tunnel that makes room before others
-  bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
-  bool let_in : 1 = false;       ///< has been outside: it may stand behind others that arrived later
-  bool gated : 1 = false;        ///< a gate of a pause waits for its answer
-  std::uint16_t rank = 0;        ///< how many arrived before it at the same time; of a crowd, at most kLastRank
-  std::uint32_t ms_outside = 0;  ///< how long it waited outside
+  bool spare : 1 = false;    ///< a tunnel that makes room before others
+  bool outside : 1 = false;  ///< a tunnel that waits outside its lane until another tunnel ends
+  bool let_in : 1 = false;   ///< has been outside: it may stand behind others that arrived later
+  bool gated : 1 = false;    ///< a gate of a pause waits for its answer
+  std::uint16_t rank = 0;    ///< how many arrived before it at the same time; of a crowd, at most kLastRank
+  union {
+    int cost = 1;              ///< of all but tunnels, which have none
+    std::uint32_t ms_outside;  ///< of a tunnel: how long it waited outside
+  };
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 inline constexpr std::uint16_t kLastRank = 0xFFFF;
+
+inline Load load_of(const Request& request) { return Load(request.weight, request.tunnel ? 1 : request.cost); }
 
 inline bool arrived_before(const Request& one, const Request& other) {
   return std::tie(one.arrived, one.rank) < std::tie(other.arrived, other.rank);
@@ -72,6 +78,14 @@ class Requests {
   void release(std::uint32_t index);
   /// How many of the requests are tunnels.
   std::size_t tunnels() const { return tunnels_; }
+
+  /// Calls use(request) for each that is not released.
+  template <typename Use>
+  void each(Use use) const {
+    for (const Request& request : nodes_) {
+      if (request.stage != Stage::released) use(request);
+    }
+  }
 
   Request& operator[](std::uint32_t index) { return nodes_[index]; }
   const Request& operator[](std::uint32_t index) const { return nodes_[index]; }

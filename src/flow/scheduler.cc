@@ -260,4 +260,11 @@ LimitIndex Scheduler::limited_by(Time now, Ticket ticket) const {
   return requests_.stage(ticket) == Stage::released ? kNoLimit : reasons_.of(now, requests_[ticket.index]);
 }
 
+void units_came(Scheduler& scheduler, Time now, LaneKey lane, Commands& commands) {
+  using Scope = Booking::Scope;
+  scheduler.retry(now, Scope::upstream, {}, commands);
+  scheduler.retry(now, Scope::group, LaneKey(lane.group), commands);
+  if (!lane.route.empty()) scheduler.retry(now, Scope::route, lane, commands);
+}
+
 }  // namespace penstock::flow

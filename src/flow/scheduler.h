@@ -176,12 +176,12 @@ class Scheduler {
   TunnelCount tunnels() const { return {slots_.busy_tunnels(), tunnels_.resting()}; }
   /// When each waiting request is likely to leave.
   const Forecast& forecast() const { return forecast_; }
-  /// After how long an arrival of that lane and weight is likely to be served. The later of two times: when the limits
+  /// After how long an arrival of that lane and load is likely to be served. The later of two times: when the limits
   /// have let pass all that waits ahead (exact), and requests ahead (at least one if no slot is free) ÷ (max_concurrent
   /// ÷ mean latency of the last minute), rounded up to seconds. Between a millisecond and kLongestRetry; not before
   /// `not_before`.
-  Time retry_after(Time now, LaneKey key = {}, int weight = 1, Time not_before = 0) const {
-    return estimates_.retry_after(now, asker_.limiter(), key, weight, not_before);
+  Time retry_after(Time now, LaneKey key = {}, const Load& load = {}, Time not_before = 0) const {
+    return estimates_.retry_after(now, asker_.limiter(), key, load, not_before);
   }
   /// What makes this pending request wait: kSlots, if for half of the time or more only a slot was missing; else the
   /// limit that held it last; without one, kSlots if it waited for a slot at all.
@@ -215,5 +215,8 @@ class Scheduler {
 inline bool idle(const Scheduler& scheduler) {
   return scheduler.pending() == 0 && scheduler.slots_held() == 0 && scheduler.tunnels().resting == 0;
 }
+
+/// Limits of that lane have units back: lanes which were told to wait for them may ask again.
+void units_came(Scheduler& scheduler, Time now, LaneKey lane, Commands& commands);
 
 }  // namespace penstock::flow

@@ -24,9 +24,10 @@ void ShadowLimits::change(Time now, std::vector<LimitConfig> limits) {
 }
 
 Frontier ShadowLimits::first_departure(Instant at, const LimitSet::Group* group, std::string_view route,
-                                       int weight) const {
+                                       const Load& load) const {
   Frontier first{.at = at};
-  limits_.each(group, route, [&](const Limit& limit, const LimitSet::Rule&, LimitIndex index) {
+  limits_.each(group, route, [&](const Limit& limit, const LimitSet::Rule& rule, LimitIndex index) {
+    const int weight = rule.needs(load);
     const Instant opens = limit.admits(weight) ? limit.frontier(weight) : kNever;
     first.raise(opens == kNever && limit.admits(weight) ? limit.reset_at() + kGuard : opens, index);
   });
@@ -41,11 +42,11 @@ Frontier ShadowLimits::first_departure(Instant at, const LimitSet::Group* group,
   return first;
 }
 
-ShadowLimits::Held ShadowLimits::took_off(Time now, LaneKey lane, int weight, Time most) {
+ShadowLimits::Held ShadowLimits::took_off(Time now, LaneKey lane, const Load& load, Time most) {
   const Instant at = clock_.instant(now);
-  const Frontier first = first_departure(at, limits_.refreshed(at, lane), lane.route, weight);
+  const Frontier first = first_departure(at, limits_.refreshed(at, lane), lane.route, load);
   if (first.at > at + static_cast<Instant>(most)) return {.wait = most, .by = first.by};
-  limits_.commit(first.at, lane, limits_.refreshed(first.at, lane), weight, kAll);
+  limits_.commit(first.at, lane, limits_.refreshed(first.at, lane), load, kAll);
   return {.wait = clock_.time(first.at) - now, .by = first.by};
 }
 

@@ -30,7 +30,7 @@ class ShadowLimits {
   };
   /// A request takes off. One that would have waited longer than `most` would have been refused by then: it counts in
   /// no limit, and its wait is `most`.
-  Held took_off(Time now, LaneKey lane, int weight, Time most);
+  Held took_off(Time now, LaneKey lane, const Load& load, Time most);
   /// Whether it can be remembered, if its limits need that.
   bool has_room_for(std::string_view group) const {
     return limits_.groups() < kMostGroups || limits_.find(group) != nullptr;
@@ -39,7 +39,7 @@ class ShadowLimits {
   const LimitReader& reader() const { return reader_; }
 
  private:
-  Frontier first_departure(Instant at, const LimitSet::Group* group, std::string_view route, int weight) const;
+  Frontier first_departure(Instant at, const LimitSet::Group* group, std::string_view route, const Load& load) const;
 
   LimitSet limits_;
   LimitClock clock_;

@@ -3,6 +3,7 @@
 #include "flow/sliding_window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
@@ -53,6 +54,13 @@ void SlidingWindow::commit(Instant at, int weight) {
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
 }
 
+void SlidingWindow::repeat(std::int64_t times) {
+  std::vector<Instant> all;
+  for (std::int64_t n = 0; n < size(); ++n) all.insert(all.end(), static_cast<std::size_t>(times), time(n));
+  times_ = std::move(all);
+  first_ = 0;
+}
+
 // Drops only units that are too old for any departure from now on: the newest may still be given back, or `max` raised.
 void SlidingWindow::refresh(Instant now) {
   while (size() > config_.max && time(0) + interval() <= now) drop_first();
@@ -60,6 +68,35 @@ void SlidingWindow::refresh(Instant now) {
 
 void SlidingWindow::give_back(Instant at, int weight) {
   for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
+}
+
+// The units that are free now, and each of the others at the moment when an older one leaves the window. So the last of
+// them is no later than the next departure. No limit that holds requests up is told more than kMostRemembered; one in
+// shadow mode may be, and need not remember it.
+void SlidingWindow::commit_cost(Instant at, int cost) {
+  heavy_ = true;
+  Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
+  for (cost = std::min(cost, kMostRemembered); cost > 0; --cost) {
+    t = std::max(t, free_for(size()));
+    times_.push_back(t);
+  }
+}
+
+// Its units follow each other, from the first one on that is no earlier than it. Before them, at the same time, there
+// may be some of another departure: then units are taken out that are earlier than its last, which stay, and no stretch
+// of time has fewer than it should. Of a departure that is an interval old some may be dropped: nothing comes back.
+// Then units that are still to come have room sooner.
+void SlidingWindow::settle(Instant at, Instant now, int taken, int cost) {
+  if (cost > taken) return commit_cost(now, cost - taken);
+  if (at <= now - interval()) return;
+  const auto first = std::lower_bound(times_.begin() + static_cast<std::ptrdiff_t>(first_), times_.end(), at);
+  const auto its_own = [&](int units) { return first + std::min<std::ptrdiff_t>(units, times_.end() - first); };
+  const auto next = times_.erase(its_own(cost), its_own(taken));
+  const auto to_come = std::upper_bound(next, times_.end(), now);
+  for (std::int64_t n = size() - (times_.end() - to_come); n < size(); ++n) {
+    const Instant before = n > 0 ? time(n - 1) : kAlways;
+    times_[first_ + static_cast<std::size_t>(n)] = std::max({rounded_up(now), before, free_for(n)});
+  }
 }
 
 // Moves the first units that are no earlier than `from` less kGuard: replayed times may differ by that, and units
@@ -88,6 +125,17 @@ Instant SlidingWindow::ahead_within(Instant now, std::int64_t units, std::int64_
   const std::int64_t in_the_way = size() - most + units % most;
   const Instant own = in_the_way < 0 ? now : std::max(now, time(in_the_way) + interval());
   return std::max(own + rounds * interval(), foreign_allows(units + 1));
+}
+
+double SlidingWindow::passes() const { return config_.max / interval(); }
+
+// Free are those of the `max` places whose departures are an interval old by `till`.
+double SlidingWindow::room(Instant, Instant till) const {
+  const std::int64_t recent = std::min<std::int64_t>(since(till - interval() + 0.5), config_.max);
+  const std::int64_t own = config_.max - recent;
+  if (!foreign_ || foreign_->until <= till || foreign_->units == 0) return static_cast<double>(own);
+  const std::int64_t rest = config_.max - since(foreign_->from) - foreign_->units;
+  return static_cast<double>(std::max<std::int64_t>(0, std::min(own, rest)));
 }
 
 void SlidingWindow::shift(Instant by) {

@@ -20,7 +20,7 @@ void Window::refresh(Instant now) {
   start_ = start_at(now);
   interval_ = interval();
   latest_ = std::max(latest_, start_);
-  foreign_.reset();
+  more_.reset();
 }
 
 Instant Window::start_at(Instant now) const {
@@ -41,7 +41,7 @@ Instant Window::after_guard(Instant t) const {
 
 void Window::commit(Instant at, int weight) {
   const Instant start = window_of(at);
-  if (start > start_) start_ = start, count_ = 0, foreign_.reset();
+  if (start > start_) start_ = start, count_ = 0, more_.reset();
   interval_ = interval();
   latest_ = std::max({latest_, start_, at});
   count_ += weight;
@@ -49,6 +49,36 @@ void Window::commit(Instant at, int weight) {
 
 void Window::give_back(Instant at, int weight) {
   if (at >= start_ && at < start_ + interval()) count_ = std::max<std::int64_t>(0, count_ - weight);
+}
+
+void Window::commit_cost(Instant at, int cost) {
+  commit(at, cost);
+  if (const std::int64_t over = gone() - config_.reservoir; over > 0) carry_over(over);
+}
+
+void Window::carry_over(std::int64_t units) {
+  const std::int64_t filled = (units - 1) / config_.reservoir;  // whole windows
+  count_ = units - filled * config_.reservoir;
+  more_ = std::make_unique<More>(More{.debt = count_, .from = start_});
+  start_ += static_cast<Instant>(filled + 1) * interval();
+  latest_ = std::max(latest_, start_);
+}
+
+// Had it been known, so much less would have been carried over from its window. If something has left behind that, no
+// more than what counts in this window comes back.
+void Window::settle(Instant at, Instant now, int taken, int cost) {
+  if (cost > taken) return commit_cost(now, cost - taken);
+  if (!more_ || more_->debt == 0 || window_of(at) != more_->from) return give_back(at, taken - cost);
+  if (count_ > more_->debt || more_->told != kAlways) {
+    const auto less = std::min<std::int64_t>(taken - cost, more_->debt);
+    count_ -= less, more_->debt -= less;
+    return;
+  }
+  const auto filled = static_cast<std::int64_t>(std::round((start_ - more_->from) / interval())) - 1;
+  const std::int64_t over = count_ + filled * config_.reservoir - (taken - cost);
+  start_ = more_->from, count_ = config_.reservoir + std::min<std::int64_t>(over, 0);
+  more_.reset();
+  if (over > 0) carry_over(over);
 }
 
 // A departure that moved over an edge counts in both windows.
@@ -61,13 +91,13 @@ void Window::moved(Instant from, Instant to, int weight) {
 void Window::learn(Instant now, const Counted& counted) {
   const Instant off = std::min(kInexact, interval() / 4);
   if (start_ != window_of(now) || count_ == 0 || std::abs(counted.resets - start_ - interval()) > off) return;
-  if (foreign_ && counted.departed < foreign_->told - kLongestWay) return;
-  if (!foreign_) foreign_ = std::make_unique<Foreign>();
+  if (more_ && counted.departed < more_->told - kLongestWay) return;
+  if (!more_) more_ = std::make_unique<More>();
   const std::int64_t most = std::max<std::int64_t>(0, counted.count - 1);
-  foreign_->units = std::max(foreign_->units, std::min(most, counted.count - count_));
-  if (counted.departed < foreign_->told) return;
-  foreign_->told = counted.departed;
-  foreign_->units = std::min(foreign_->units, most);
+  more_->foreign = std::max(more_->foreign, std::min(most, counted.count - count_));
+  if (counted.departed < more_->told) return;
+  more_->told = counted.departed;
+  more_->foreign = std::min(more_->foreign, most);
 }
 
 std::int64_t Window::before(Instant now, std::int64_t units) const {
@@ -85,10 +115,27 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
   return std::max(now, start + windows * interval() + place(before % config_.reservoir));
 }
 
+double Window::passes() const { return config_.reservoir / interval(); }
+
+// What is left of the last window booked, and the windows that begin after it.
+double Window::room(Instant now, Instant till) const {
+  const bool is_over = start_ < window_of(now);
+  const Instant start = is_over ? window_of(now) : start_;
+  const std::int64_t gone = is_over ? 0 : this->gone();
+  if (config_.spread) {
+    const Instant front = gone < config_.reservoir ? start + place(gone) : start + interval();
+    const Instant from = std::max(front, now);
+    return from > till ? 0 : (till - from) * passes() + 1;
+  }
+  const double later = (window_of(till) - start) / interval();
+  if (later < 0) return 0;
+  return static_cast<double>(std::max<std::int64_t>(0, config_.reservoir - gone)) + later * config_.reservoir;
+}
+
 // After the shift its departures may be in two windows: all count in the window of the latest.
 void Window::shift(Instant by) {
   if (start_ == kAlways) return;
-  foreign_.reset();
+  more_.reset();
   latest_ += by;
   start_ = window_of(latest_);
 }
@@ -107,9 +154,15 @@ LimitReading Window::read(Instant now) const {
 }
 
 std::string Window::state() const {
-  char text[96];
-  std::snprintf(text, sizeof text, "1w %.0f %lld %.0f", start_, static_cast<long long>(count_), interval_);
-  return start_ == kAlways ? "" : text;
+  if (start_ == kAlways) return "";
+  const std::int64_t debt = more_ ? more_->debt : 0;
+  char text[160];
+  const int written = std::snprintf(text, sizeof text, "%cw %.0f %lld %.0f", debt > 0 ? '3' : '1', start_,
+                                    static_cast<long long>(count_), interval_);
+  if (debt == 0) return text;
+  std::snprintf(text + written, sizeof text - static_cast<std::size_t>(written), " %.0f %lld", more_->from,
+                static_cast<long long>(debt));
+  return text;
 }
 
 Instant Window::window_of(Instant t) const {

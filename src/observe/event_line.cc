@@ -50,6 +50,9 @@ void append_what_is_known(std::string& out, const Event& event) {
   text_if_any(out, R"(,"traceId":)", event.trace_id);
   text_if_any(out, R"(,"upgrade":)", event.upgrade);
   if (event.weight != 1) number(out, R"(,"weight":)", static_cast<std::uint64_t>(event.weight));
+  if (event.estimated > 0) number(out, R"(,"estimated":)", static_cast<std::uint64_t>(event.estimated));
+  text_if_any(out, R"(,"estimatedBy":)", event.estimated_by);
+  if (event.cost) number(out, R"(,"cost":)", static_cast<std::uint64_t>(*event.cost));
   if (event.tunnel) out += R"(,"tunnel":true)";
   if (event.permit) out += R"(,"permit":true)";
   if (event.status > 0) number(out, R"(,"status":)", static_cast<std::uint64_t>(event.status));

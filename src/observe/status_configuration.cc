@@ -110,6 +110,7 @@ Json limit_json(const LimitConfig& limit) {
   parameters["shared"] = limit.shared;
   parameters["mode"] = mode_name(limit.mode);
   if (!limit.route.empty()) parameters["route"] = limit.route;
+  if (!limit.unit.empty()) parameters["unit"] = limit.unit;
   return {{std::string(limit_key(limit.kind)), std::move(parameters)}};
 }
 
@@ -196,10 +197,20 @@ Json tls_json(const TlsConfig& tls) {
   return {{"ca", tls.ca}, {"clientCert", tls.client_cert}, {"clientKey", tls.client_key}};
 }
 
+Json cost_json(const UpstreamSettings& settings) {
+  const auto& [unit, estimate, actual, max, stream_usage] = *settings.cost;
+  return {{"unit", unit},
+          {"estimate", estimate},
+          {"actual", actual},
+          {"max", max ? Json(*max) : Json()},
+          {"streamUsage", stream_usage}};
+}
+
 Json entry_json(const std::string& name, const std::vector<Match>& match, const UpstreamSettings& settings) {
   Json entry{{"name", name}, {"match", Json::array()}};
   for (const Match& one : match) entry["match"].push_back(text_of(one));
   if (settings.tls != TlsConfig{}) entry["tls"] = tls_json(settings.tls);
+  if (settings.cost) entry["cost"] = cost_json(settings);
   entry.update(settings_json(settings));
   entry.update(limits_json(settings));
   entry.update(hosts_json(settings));
@@ -210,6 +221,7 @@ Json quota_json(const QuotaConfig& quota) {
   Json json{{"name", quota.name}};
   json.update(queue_json(quota.settings));
   json.update(limits_json(quota.settings));
+  if (quota.settings.cost) json["cost"] = cost_json(quota.settings);
   return json;
 }
 

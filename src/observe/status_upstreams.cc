@@ -58,6 +58,7 @@ Json limit_state_json(const LimitSnapshot& limit) {
             {"units", limit.units},
             {"wouldWait", limit.mode == LimitConfig::Mode::shadow ? Json(limit.would_wait) : Json(nullptr)}};
   if (!limit.route.empty()) json["route"] = limit.route;
+  if (!limit.unit.empty()) json["unit"] = limit.unit;
   return json;
 }
 

@@ -93,6 +93,8 @@ std::vector<std::string> unknowns(const RequestLog& log, const Side& now, std::u
       "itself");
   say(any_limit(now, [](const auto& limit) { return std::holds_alternative<AdaptiveConfig>(limit.kind); }),
       "what `adaptive` limits would have learned: they keep the rate with which they begin");
+  say(any_limit(now, [](const auto& limit) { return !limit.unit.empty(); }),
+      "what requests cost: limits with a `unit` count each as 1");
   say(any_learns(now), "what `learn: on` would have learned of other users of the quota: nothing is");
   say(log.is_cut, "what follows: more events than " + std::to_string(log.events) + " are not read");
   return all;

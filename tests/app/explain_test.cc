@@ -100,6 +100,19 @@ TEST(Explain, puts_every_kind_of_limit_into_words) {
 )"));
 }
 
+TEST(Explain, says_how_costs_are_read_and_which_limits_count_them) {
+  const auto text = explained(
+      "http://llm.example/v1",
+      "  llm: { match: llm.example, group: \"json:model\", cost: { unit: tokens, estimate: [openai, bytes/4], actual: "
+      "openai }, limits: [ { tokenBucket: { capacity: 300, refillAmount: 5, refillFrequency: 1s, unit: tokens } } ] "
+      "}\n");
+  EXPECT_THAT(text, HasSubstr("tokenBucket: 300 at once, then 5 every 1s, of tokens, this process\n"));
+  EXPECT_THAT(text, HasSubstr("  cost        tokens, at most 300, estimated by openai, bytes/4\n"
+                              "              settled by openai of the answer, which comes with Accept-Encoding: "
+                              "identity\n"));
+  EXPECT_THAT(text, HasSubstr("  group       what a JSON body has under model (json:model)\n"));
+}
+
 TEST(Explain, names_the_group) {
   EXPECT_THAT(explained_limits("http://chat.example/guilds/42/x"),
               HasSubstr("group       42 (path:/guilds/{guild})\n"));

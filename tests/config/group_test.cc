@@ -17,8 +17,8 @@ TEST(Group, is_a_path_a_header_or_the_host) {
   EXPECT_EQ(parse_group("header:X-Tenant").value(), (GroupRule{GroupRule::By::header, "X-Tenant"}));
   EXPECT_EQ(parse_group("path:/api/v*/guilds/{guild}").value(),
             (GroupRule{GroupRule::By::path, "/api/v*/guilds/{guild}"}));
-  EXPECT_EQ(group_refusal("guild"), "it must be path:/a/{name}, header:NAME or host");
-  EXPECT_EQ(group_refusal(""), "it must be path:/a/{name}, header:NAME or host");
+  EXPECT_EQ(group_refusal("guild"), "it must be path:/a/{name}, header:NAME, json:PATH or host");
+  EXPECT_EQ(group_refusal(""), "it must be path:/a/{name}, header:NAME, json:PATH or host");
 }
 
 TEST(Group, is_written_as_it_is_read) {

@@ -104,7 +104,7 @@ const std::vector<Mistake> kMistakes{
     in_upstream("baseUrl: api.a.test",
                 {"5:14: baseUrl in upstreams.a: it begins with https:// or http://, as in https://api.example.com/v1"}),
     in_upstream("group: tenant",
-                {"5:12: group in upstreams.a: 'tenant': it must be path:/a/{name}, header:NAME or host"}),
+                {"5:12: group in upstreams.a: 'tenant': it must be path:/a/{name}, header:NAME, json:PATH or host"}),
     // Durations.
     in_upstream("queue: { maxWait: 1m30s }", {"5:23: maxWait in upstreams.a.queue: '1m30s' has several units; write it "
                                               "with one, as 90s"}),

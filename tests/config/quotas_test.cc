@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> errors_of(const std::string& text) { return errors_in("version: 1\n" + text); }
+std::vector<std::string> problems_of(const std::string& text) { return errors_in("version: 1\n" + text); }
 
 Config read(const std::string& text) { return config_in("version: 1\n" + text); }
 
@@ -122,12 +122,12 @@ TEST(QuotasFile, may_have_none_and_a_quota_may_say_nothing) {
 
 TEST(QuotasFile, may_have_the_name_of_one_of_its_upstreams) {
   EXPECT_THAT(
-      errors_of("quotas: { a: {} }\nupstreams: { a: { match: a.com, quota: a }, b: { match: b.com, quota: a } }\n"),
+      problems_of("quotas: { a: {} }\nupstreams: { a: { match: a.com, quota: a }, b: { match: b.com, quota: a } }\n"),
       IsEmpty());
 }
 
 TEST(QuotasFile, may_be_of_permits_too) {
-  EXPECT_THAT(errors_of("quotas: { q: { maxConcurrent: 3 } }\nupstreams: { db: { permits: true, quota: q } }\n"),
+  EXPECT_THAT(problems_of("quotas: { q: { maxConcurrent: 3 } }\nupstreams: { db: { permits: true, quota: q } }\n"),
               IsEmpty());
 }
 
@@ -140,18 +140,18 @@ TEST(QuotasFile, decides_alone_what_it_decides) {
   for (const std::string key : {"maxTunnels: 3", "maxWeight: 3", "group: host", "maxPause: 3s", "pauseOn: [429]",
                                 "pauseScope: upstream", "learn: on", "redis: eu"}) {
     const auto name = key.substr(0, key.find(':'));
-    EXPECT_THAT(errors_of(member("    " + key + "\n")), ElementsAre("f:8:5: " + name + under)) << key;
+    EXPECT_THAT(problems_of(member("    " + key + "\n")), ElementsAre("f:8:5: " + name + under)) << key;
   }
   for (const std::string key :
        {"rate: 5/s", "limits: [ { pacer: { qps: 5 } } ]", "maxConcurrent: 3", "queue: { maxWait: 3s }", "obey: off"}) {
     const auto name = key.substr(0, key.find(':'));
-    EXPECT_THAT(errors_of(member("    " + key + "\n")), ElementsAre("f:8:5: " + name + under + ", or in a route"))
+    EXPECT_THAT(problems_of(member("    " + key + "\n")), ElementsAre("f:8:5: " + name + under + ", or in a route"))
         << key;
   }
 }
 
 TEST(QuotasFile, takes_no_preset_beside_it) {
-  EXPECT_THAT(errors_of(member("    preset: github\n")),
+  EXPECT_THAT(problems_of(member("    preset: github\n")),
               ElementsAre("f:8:5: preset in upstreams.api stands beside quota: github, and brings limits; write what "
                           "`penstock presets` shows of it under quotas.github"));
 }
@@ -160,7 +160,7 @@ TEST(QuotasFile, has_no_keys_of_hosts) {
   for (const std::string key : {"match: a.com", "https: originate", "timeouts: { total: 3s }", "retry: off",
                                 "breaker: off", "routes: []", "redact: []", "permits: true", "quota: b"}) {
     const auto name = key.substr(0, key.find(':'));
-    EXPECT_THAT(errors_of("quotas:\n  github:\n    " + key + "\nupstreams: { a: { match: a.com, quota: github } }\n"),
+    EXPECT_THAT(problems_of("quotas:\n  github:\n    " + key + "\nupstreams: { a: { match: a.com, quota: github } }\n"),
                 ElementsAre("f:4:5: " + name +
                             " in quotas.github belongs to the upstreams that draw on it, as in "
                             "upstreams: { NAME: { quota: github, … } }"))
@@ -170,42 +170,45 @@ TEST(QuotasFile, has_no_keys_of_hosts) {
 
 TEST(QuotasFile, names_the_quota_that_was_meant) {
   const std::string upstream = "upstreams:\n  a: { match: a.com, quota: gihub }\n";
-  EXPECT_THAT(errors_of("quotas: { github: {}, gitlab: {} }\n" + upstream),
+  EXPECT_THAT(problems_of("quotas: { github: {}, gitlab: {} }\n" + upstream),
               ElementsAre("f:4:29: quota in upstreams.a: there is no quota 'gihub'; did you mean 'github'?"));
-  EXPECT_THAT(errors_of("quotas: { one: {}, two: {} }\n" + upstream),
+  EXPECT_THAT(problems_of("quotas: { one: {}, two: {} }\n" + upstream),
               ElementsAre("f:4:29: quota in upstreams.a: there is no quota 'gihub'; there are: one, two"));
-  EXPECT_THAT(errors_of(upstream), ElementsAre("f:3:29: quota in upstreams.a is 'gihub', but there is no quota at all; "
-                                               "write quotas: { gihub: { … } }"));
+  EXPECT_THAT(problems_of(upstream),
+              ElementsAre("f:3:29: quota in upstreams.a is 'gihub', but there is no quota at all; "
+                          "write quotas: { gihub: { … } }"));
 }
 
 TEST(QuotasFile, cannot_share_its_name_with_an_upstream_of_its_own_limits) {
   EXPECT_THAT(
-      errors_of("quotas:\n  a: {}\nupstreams: { a: { match: a.com }, b: { match: b.com, quota: a } }\n"),
+      problems_of("quotas:\n  a: {}\nupstreams: { a: { match: a.com }, b: { match: b.com, quota: a } }\n"),
       ElementsAre("f:3:3: quotas.a has the name of an upstream that does not draw on it: in Redis both would be "
                   "one; give it another, or write quota: a in upstreams.a"));
 }
 
 TEST(QuotasFile, has_faults_of_its_own_told_once) {
-  EXPECT_THAT(errors_of("quotas:\n  q:\n    maxConcurrent: 0\n    limits: [ { window: { interval: 1s } } ]\n"
-                        "    'per': 1\nupstreams: { a: { match: a.com, quota: q }, b: { match: b.com, quota: q } }\n"),
-              ElementsAre(HasSubstr("f:4:20: maxConcurrent in quotas.q is 0"),
-                          HasSubstr("f:5:25: reservoir in quotas.q.limits.window is missing"),
-                          HasSubstr("f:6:5: unknown key 'per' in quotas.q")));
+  EXPECT_THAT(
+      problems_of("quotas:\n  q:\n    maxConcurrent: 0\n    limits: [ { window: { interval: 1s } } ]\n"
+                  "    'per': 1\nupstreams: { a: { match: a.com, quota: q }, b: { match: b.com, quota: q } }\n"),
+      ElementsAre(HasSubstr("f:4:20: maxConcurrent in quotas.q is 0"),
+                  HasSubstr("f:5:25: reservoir in quotas.q.limits.window is missing"),
+                  HasSubstr("f:6:5: unknown key 'per' in quotas.q")));
 }
 
 TEST(QuotasFile, counts_the_limits_of_routes_with_those_of_the_quota) {
   std::string many;
   for (int i = 0; i < 15; ++i) many += "{ counter: { max: 9, period: 1s, name: c" + std::to_string(i) + " } }, ";
-  EXPECT_THAT(errors_of("quotas: { q: { limits: [ " + many +
-                        "] } }\nupstreams:\n  a:\n    match: a.com\n    quota: q\n"
-                        "    routes: [ { match: { path: /s }, rate: 3/m } ]\n"),
+  EXPECT_THAT(problems_of("quotas: { q: { limits: [ " + many +
+                          "] } }\nupstreams:\n  a:\n    match: a.com\n    quota: q\n"
+                          "    routes: [ { match: { path: /s }, rate: 3/m } ]\n"),
               ElementsAre(HasSubstr("and those of the upstream are more than 16 limits")));
 }
 
 TEST(QuotasFile, judges_the_weight_of_a_route_by_the_limits_of_the_quota) {
-  EXPECT_THAT(errors_of("quotas: { q: { limits: [ { window: { reservoir: 4, interval: 1s } } ] } }\nupstreams:\n  a:\n"
-                        "    match: a.com\n    quota: q\n    routes: [ { match: { method: POST }, weight: 5 } ]\n"),
-              ElementsAre(HasSubstr("f:7:50: weight in upstreams.a.routes is 5, and the limit window lets at most 4")));
+  EXPECT_THAT(
+      problems_of("quotas: { q: { limits: [ { window: { reservoir: 4, interval: 1s } } ] } }\nupstreams:\n  a:\n"
+                  "    match: a.com\n    quota: q\n    routes: [ { match: { method: POST }, weight: 5 } ]\n"),
+      ElementsAre(HasSubstr("f:7:50: weight in upstreams.a.routes is 5, and the limit window lets at most 4")));
 }
 
 TEST(QuotasFile, lets_the_routes_of_all_its_upstreams_have_64_limits) {
@@ -216,14 +219,14 @@ TEST(QuotasFile, lets_the_routes_of_all_its_upstreams_have_64_limits) {
     for (int i = 0; i < 13; ++i) upstreams += "{ counter: { max: 9, period: 1s, name: c" + std::to_string(i) + " } }, ";
     upstreams += "] } ] }\n";
   }
-  EXPECT_THAT(errors_of("quotas:\n  q: {}\n" + upstreams),
+  EXPECT_THAT(problems_of("quotas:\n  q: {}\n" + upstreams),
               ElementsAre("f:3:3: the routes of all upstreams that draw on quotas.q have more than 64 limits"));
 }
 
 TEST(QuotasFile, is_no_key_of_the_entry_star_nor_of_the_top) {
-  EXPECT_THAT(errors_of("quotas:\n  q: {}\nupstreams:\n  '*':\n    quota: q\n"),
+  EXPECT_THAT(problems_of("quotas:\n  q: {}\nupstreams:\n  '*':\n    quota: q\n"),
               ElementsAre("f:6:5: upstreams.* takes no quota: name the hosts that share an account"));
-  EXPECT_THAT(errors_of("quota: q\n"),
+  EXPECT_THAT(problems_of("quota: q\n"),
               ElementsAre("f:2:1: unknown key 'quota'; it belongs to an upstream, and names an entry of quotas"));
 }
 

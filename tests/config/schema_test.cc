@@ -56,6 +56,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (path.back() == "obey") return "off";
   if (path.back() == "pauseOn") return {420};
   if (path.back() == "redact") return {"/bot{}/"};
+  if (path.back() == "unit") return "tokens";
   if (path.back() == "except") return {"insufficient_quota"};
   for (const auto& word : resolved(part, root).value("enum", Json::array())) {
     if (word != part.value("default", Json())) return word;
@@ -92,6 +93,8 @@ Json file_for(const std::vector<std::string>& path, const Json& root) {
   auto& upstream = file[path[0]][path[1]] = Json::object();
   if (path[0] == "upstreams" && path[1] == "NAME") upstream["match"] = "a.com";
   if (path[2] == "routes" && path.size() > 3) upstream["routes"] = Json::parse(R"([{"match": {"path": "/x"}}])");
+  if ((path[2] == "cost" && path.size() > 3) || path.back() == "unit")
+    upstream["cost"] = Json::parse(R"({"unit": "tokens", "estimate": "bytes/4", "actual": "openai"})");
   if (path[2] != "limits" || path.size() < 4) return file;
   upstream["group"] = "host";
   file["redis"]["url"] = "redis://r1";
@@ -175,17 +178,19 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
     if (plain && !of_limit && !inherits(path) && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(
-      without,
-      testing::UnorderedElementsAre(
-          "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url", "redis.user",
-          "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey", "redis.tls.serverName",
-          "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca", "redis.sentinel.tls.clientCert",
-          "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName", "redis.secret", "presets",
-          "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match", "upstreams.NAME.rate",
-          "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota", "quotas", "quotas.NAME.rate",
-          "quotas.NAME.group", "quotas.NAME.redis", "upstreams.NAME.baseUrl", "upstreams.NAME.permits",
-          "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
+  EXPECT_THAT(without,
+              testing::UnorderedElementsAre(
+                  "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
+                  "redis.user", "redis.password", "redis.tls.ca", "redis.tls.clientCert", "redis.tls.clientKey",
+                  "redis.tls.serverName", "redis.sentinel.user", "redis.sentinel.password", "redis.sentinel.tls.ca",
+                  "redis.sentinel.tls.clientCert", "redis.sentinel.tls.clientKey", "redis.sentinel.tls.serverName",
+                  "redis.secret", "presets", "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match",
+                  "upstreams.NAME.rate", "upstreams.NAME.redis", "upstreams.NAME.group", "upstreams.NAME.quota",
+                  "quotas", "quotas.NAME.rate", "quotas.NAME.group", "quotas.NAME.redis", "quotas.NAME.cost.unit",
+                  "quotas.NAME.cost.estimate", "quotas.NAME.cost.actual", "quotas.NAME.cost.max",
+                  "upstreams.NAME.baseUrl", "upstreams.NAME.permits", "upstreams.NAME.tls.ca",
+                  "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey", "upstreams.NAME.cost.unit",
+                  "upstreams.NAME.cost.estimate", "upstreams.NAME.cost.actual", "upstreams.NAME.cost.max"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
@@ -256,6 +261,22 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1}, counter: {max: 1, period: 1s}}]}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, mode: drop}}]}}}",
         "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, name: 'a b'}}]}}}"}) {
+    expect_refused_by_both(root, text);
+  }
+}
+
+TEST(Schema, refuses_costs_that_the_reader_refuses) {
+  const Json root = schema();
+  for (const auto* text :
+       {"{version: 1, upstreams: {a: {match: a, cost: tokens}}}", "{version: 1, upstreams: {a: {match: a, cost: {}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {estimate: openai}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: a b, estimate: openai}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: OpenAI}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, max: 1.5}}}}",
+        "{version: 1, upstreams: {a: {match: a, cost: {unit: tokens, estimate: openai, actual: [x]}}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{semaphore: {capacity: 1, unit: tokens}}]}}}",
+        "{version: 1, defaults: {cost: {unit: tokens, estimate: openai}}}"}) {
     expect_refused_by_both(root, text);
   }
 }

@@ -177,7 +177,7 @@ TEST(Forecast, says_nothing_of_a_request_that_will_be_refused_before) {
 
 // ---- against what happens -------------------------------------------------------------------------------------------
 
-struct Load {
+struct Demanded {
   const char* name;
   LimitConfig::Kind kind;
   int heaviest = 1;
@@ -193,7 +193,7 @@ struct Load {
 /// Requests arrive at random until some moment; then none comes, and all that wait leave.
 class Trial {
  public:
-  Trial(const Load& load, unsigned seed)
+  Trial(const Demanded& load, unsigned seed)
       : load_(load),
         random_(seed),
         limiter_(one(load.kind)),
@@ -245,7 +245,7 @@ class Trial {
     note(yard_.advance_to(at));
   }
 
-  const Load& load_;
+  const Demanded& load_;
   std::mt19937 random_;
   LocalLimiter limiter_;
   SchedulerFixture yard_;
@@ -254,7 +254,7 @@ class Trial {
   std::multimap<Time, RequestId> landings_;
 };
 
-class ForecastOf : public testing::TestWithParam<Load> {};
+class ForecastOf : public testing::TestWithParam<Demanded> {};
 
 TEST_P(ForecastOf, the_last_departure_is_right_within_a_tenth) {
   constexpr Time kLittle = 5 * kMs;  // guards at the edges of windows, and the horizon of what is booked
@@ -279,32 +279,33 @@ TEST_P(ForecastOf, the_last_departure_is_right_within_a_tenth) {
 INSTANTIATE_TEST_SUITE_P(
     , ForecastOf,
     testing::Values(
-        Load{.name = "pacer", .kind = PacerConfig{.qps = 15}},
-        Load{.name = "pacer_and_burst", .kind = PacerConfig{.qps = 15, .max_burst = 10}},
-        Load{.name = "pacer_and_weights", .kind = PacerConfig{.qps = 60}, .heaviest = 5},
-        Load{.name = "pacer_and_lanes", .kind = PacerConfig{.qps = 15}, .lanes = 5},
-        Load{.name = "pacer_weights_and_lanes", .kind = PacerConfig{.qps = 60}, .heaviest = 5, .lanes = 5},
-        Load{.name = "pacer_and_few_slots", .kind = PacerConfig{.qps = 15}, .slots = 8},
-        Load{.name = "window", .kind = WindowConfig{.reservoir = 100, .interval = 5s}},
-        Load{.name = "window_of_a_minute", .kind = WindowConfig{.reservoir = 60, .interval = 60s}, .each_second = 8},
-        Load{.name = "window_and_weights",
-             .kind = WindowConfig{.reservoir = 300, .interval = 5s},
-             .heaviest = 5,
-             .misses = 2},
-        Load{.name = "window_and_lanes", .kind = WindowConfig{.reservoir = 100, .interval = 5s}, .lanes = 5},
-        Load{.name = "window_weights_and_lanes",
-             .kind = WindowConfig{.reservoir = 300, .interval = 5s},
-             .heaviest = 5,
-             .lanes = 5,
-             .misses = 2},
-        Load{.name = "window_and_few_slots",
-             .kind = WindowConfig{.reservoir = 100, .interval = 5s},
-             .slots = 4,
-             .flight = 120 * kMs},
-        Load{.name = "window_spread", .kind = WindowConfig{.reservoir = 100, .interval = 5s, .spread = true}},
-        Load{.name = "sliding_window", .kind = SlidingWindowConfig{.max = 100, .interval = 5s}},
-        Load{.name = "token_bucket",
-             .kind = TokenBucketConfig{.capacity = 50, .refill_amount = 20, .refill_frequency = 1s}}),
+        Demanded{.name = "pacer", .kind = PacerConfig{.qps = 15}},
+        Demanded{.name = "pacer_and_burst", .kind = PacerConfig{.qps = 15, .max_burst = 10}},
+        Demanded{.name = "pacer_and_weights", .kind = PacerConfig{.qps = 60}, .heaviest = 5},
+        Demanded{.name = "pacer_and_lanes", .kind = PacerConfig{.qps = 15}, .lanes = 5},
+        Demanded{.name = "pacer_weights_and_lanes", .kind = PacerConfig{.qps = 60}, .heaviest = 5, .lanes = 5},
+        Demanded{.name = "pacer_and_few_slots", .kind = PacerConfig{.qps = 15}, .slots = 8},
+        Demanded{.name = "window", .kind = WindowConfig{.reservoir = 100, .interval = 5s}},
+        Demanded{
+            .name = "window_of_a_minute", .kind = WindowConfig{.reservoir = 60, .interval = 60s}, .each_second = 8},
+        Demanded{.name = "window_and_weights",
+                 .kind = WindowConfig{.reservoir = 300, .interval = 5s},
+                 .heaviest = 5,
+                 .misses = 2},
+        Demanded{.name = "window_and_lanes", .kind = WindowConfig{.reservoir = 100, .interval = 5s}, .lanes = 5},
+        Demanded{.name = "window_weights_and_lanes",
+                 .kind = WindowConfig{.reservoir = 300, .interval = 5s},
+                 .heaviest = 5,
+                 .lanes = 5,
+                 .misses = 2},
+        Demanded{.name = "window_and_few_slots",
+                 .kind = WindowConfig{.reservoir = 100, .interval = 5s},
+                 .slots = 4,
+                 .flight = 120 * kMs},
+        Demanded{.name = "window_spread", .kind = WindowConfig{.reservoir = 100, .interval = 5s, .spread = true}},
+        Demanded{.name = "sliding_window", .kind = SlidingWindowConfig{.max = 100, .interval = 5s}},
+        Demanded{.name = "token_bucket",
+                 .kind = TokenBucketConfig{.capacity = 50, .refill_amount = 20, .refill_frequency = 1s}}),
     [](const auto& load) { return load.param.name; });
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace penstock::flow {
 class Spacing final : public Limit {
  public:
   explicit Spacing(Time gap) : gap_(gap) {}
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Spacing>(*this); }
   Instant frontier(int) const override { return next_; }
   void commit(Instant at, int) override { next_ = at + gap_; }
   void give_back(Instant at, int) override {
@@ -36,6 +37,7 @@ class Spacing final : public Limit {
 class FixedWindow final : public Limit {
  public:
   FixedWindow(int reservoir, Time interval) : reservoir_(reservoir), interval_(interval) {}
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<FixedWindow>(*this); }
   Instant frontier(int weight) const override { return start_of(count_ + weight <= reservoir_ ? 0 : 1); }
   void commit(Instant at, int weight) override {
     const Time number = static_cast<Time>(at) / interval_;
@@ -95,7 +97,7 @@ class PlainLimiter final : public Limiter {
     compose(now, ask, places_, booking);
     return true;
   }
-  LimitIndex forbids(int, std::string_view) const override { return kNoLimit; }
+  LimitIndex forbids(const Load&, std::string_view) const override { return kNoLimit; }
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
   void give_back(Time, LaneKey, const Departure& departure) override {
     for (const auto& limit : limits_) limit->give_back(static_cast<Instant>(departure.at), departure.weight);

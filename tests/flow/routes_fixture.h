@@ -41,12 +41,12 @@ class CountedLimiter final : public Limiter {
   explicit CountedLimiter(std::vector<LimitConfig> limits) : limits_(std::move(limits)) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override { return ++asks, limits_.ask(now, ask, booking); }
-  LimitIndex forbids(int weight, std::string_view route) const override { return limits_.forbids(weight, route); }
+  LimitIndex forbids(const Load& load, std::string_view route) const override { return limits_.forbids(load, route); }
   Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override {
     return limits_.ahead(now, lane, units, others);
   }
-  Time expected(Time now, LaneKey lane, int weight, std::int64_t units, const OtherUnits& others) const override {
-    return limits_.expected(now, lane, weight, units, others, {});
+  Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others) const override {
+    return limits_.expected(now, lane, load, units, others, {});
   }
   void give_back(Time now, LaneKey lane, const Departure& departure) override {
     limits_.give_back(now, lane, departure);

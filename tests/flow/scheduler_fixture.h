@@ -49,7 +49,9 @@ class SlowLimiter final : public Limiter {
   }
   Time patience() const override { return its_patience; }
   Time lead() const override { return its_lead; }
-  LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest ? 7 : kNoLimit; }
+  LimitIndex forbids(const Load& load, std::string_view) const override {
+    return load.weight > heaviest ? 7 : kNoLimit;
+  }
   Time ahead(Time now, LaneKey, std::int64_t units, const OtherUnits& others) const override {
     return now + (units + others.all) * pace;
   }

@@ -66,7 +66,9 @@ class WatchedLimiter final : public Limiter {
     mine.answer_at = now + 1 + static_cast<Time>(dice_.below(20'000));
     return false;
   }
-  LimitIndex forbids(int weight, std::string_view) const override { return weight > heaviest_ ? 0 : kNoLimit; }
+  LimitIndex forbids(const Load& load, std::string_view) const override {
+    return load.weight > heaviest_ ? 0 : kNoLimit;
+  }
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
   bool landed(Time, LaneKey lane) override {
     release(lane);

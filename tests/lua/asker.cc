@@ -19,6 +19,9 @@ std::string text(double number) {
   return digits;
 }
 
+/// A cost of 1 is not told: no limit counts it, or it is that.
+std::string text(const flow::Load& load) { return text(load.weight) + (load.cost == 1 ? "" : " " + text(load.cost)); }
+
 Texts numbers_of(const PacerConfig& pacer) {
   return {text(pacer.qps), text(pacer.max_burst), text(pacer.burst_allowance_factor)};
 }
@@ -78,7 +81,8 @@ Texts Asker::keys_of_limits(std::string_view group) const {
 void Asker::add_limit(Texts& arguments, const LimitConfig& limit) {
   const Texts words = words_of(limit.kind);
   const bool refuses = limit.mode == LimitConfig::Mode::refuse;
-  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "n" : "u", refuses ? "r" : "d"});
+  const char* mode = limit.unit.empty() ? refuses ? "r" : "d" : refuses ? "R" : "D";
+  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "n" : "u", mode});
   arguments.insert(arguments.end(), words.begin() + 1, words.end());
 }
 
@@ -97,7 +101,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                   touch ? all_processes_.empty() ? "1" : "1 " + all_processes_ : "0",
                   std::string(ask.group),
                   text(ask.count),
-                  text(ask.weight),
+                  text(ask.load()),
                   text(ask.more),
                   touch ? hash() + " " + who_ + " " + hash() : hash()};
   add_limits(arguments);
@@ -130,7 +134,8 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
   for (std::size_t i = 0; i + 1 < items[10].items.size(); i += 2) {
     booking.departures.push_back({.at = here(items[10].items[i].integer),
                                   .weight = ask.weight,
-                                  .limited_by = static_cast<flow::LimitIndex>(items[10].items[i + 1].integer)});
+                                  .limited_by = static_cast<flow::LimitIndex>(items[10].items[i + 1].integer),
+                                  .cost = ask.cost});
   }
   return answer;
 }
@@ -138,7 +143,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
 test::RedisReply Asker::undo(Time now, std::string_view group, const flow::Departure& departure) {
   Texts keys{key("head")};
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
-  Texts arguments{generation_, "1", text(instant(departure.at)), text(departure.weight)};
+  Texts arguments{generation_, "1", text(instant(departure.at)), text(departure.load())};
   add_limits(arguments);
   return scripts_.call(Script::give_back, instant(now), keys, std::move(arguments));
 }
@@ -149,7 +154,7 @@ test::RedisReply Asker::report_late(Time now, std::string_view group, const std:
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
   Texts arguments{generation_, text(departures.size())};
   for (const auto& departure : departures) {
-    arguments.insert(arguments.end(), {text(instant(departure.at)), text(instant(at)), text(departure.weight)});
+    arguments.insert(arguments.end(), {text(instant(departure.at)), text(instant(at)), text(departure.load())});
   }
   add_limits(arguments);
   return scripts_.call(Script::report_late, instant(now), keys, std::move(arguments));
@@ -171,11 +176,43 @@ test::RedisReply Asker::learned(Time now, std::string_view group, const flow::De
   return scripts_.call(Script::learned, instant(now), {key("head"), key_of(limit, group)}, std::move(arguments));
 }
 
+test::RedisReply Asker::settle(Time now, std::string_view group, const flow::Departure& departure, int cost) {
+  Texts keys{key("head")};
+  if (!group.empty()) keys.push_back(key("line", group));
+  for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
+  Texts arguments{generation_,
+                  text(instant(departure.at)),
+                  text(instant(departure.at - departure.late)),
+                  text(departure.cost) + " " + text(cost),
+                  "penstock:to:",
+                  upstream_,
+                  std::string(group)};
+  for (const LimitConfig& limit : limits_) {
+    const std::size_t its = arguments.size();
+    add_limit(arguments, limit);
+    if (limit.unit.empty()) arguments[its] = "-";
+  }
+  return scripts_.call(Script::settle, instant(now), keys, std::move(arguments));
+}
+
 test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_group) {
   Texts keys{key("head")};
   if (of_group) keys.push_back(key("line", group));
   return scripts_.call(Script::cancel_wait, instant(now), keys,
                        {who_, generation_, "penstock:to:", upstream_, of_group ? std::string(group) : std::string()});
+}
+
+test::RedisReply Asker::look_ahead(Time now, std::string_view what) {
+  Texts keys{key("head"), key("alive", "waiting")};
+  for (auto& of_limit : keys_of_limits({})) keys.push_back(std::move(of_limit));
+  Texts arguments{who_, std::string(what), "penstock:to:", upstream_, hash()};
+  add_limits(arguments);
+  return scripts_.call(Script::ahead, instant(now), keys, std::move(arguments));
+}
+
+test::RedisReply Asker::report_waiting(Time now, std::int64_t units, std::int64_t comes, Time asks_at) {
+  return scripts_.call(Script::ahead, instant(now), {key("head"), key("alive", "waiting")},
+                       {who_, "report", text(units), text(comes), text(instant(asks_at))});
 }
 
 test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {
@@ -191,9 +228,10 @@ test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view grou
   const bool grouped = of_group(limits_[limit]);
   if (grouped) keys.push_back(key("line", group));
   const Texts words = words_of(limits_[limit].kind);
-  return scripts_.call(
-      Script::reset, instant(now), keys,
-      {who_, generation_, words[1], words[2], "penstock:to:", upstream_, grouped ? std::string(group) : std::string()});
+  Texts arguments{
+      who_, generation_, words[1], words[2], "penstock:to:", upstream_, grouped ? std::string(group) : std::string()};
+  if (!limits_[limit].unit.empty()) arguments.push_back("cost");
+  return scripts_.call(Script::reset, instant(now), keys, std::move(arguments));
 }
 
 test::RedisReply Asker::replay(Time now, std::string_view group, const Texts& states, std::string_view last) {

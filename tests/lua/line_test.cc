@@ -159,6 +159,25 @@ TEST_F(Line, that_one_leaves_moves_up_those_told_of_a_later_moment_and_tells_the
   EXPECT_EQ(a.cancel_wait(ms(6), "", false).text, "ok") << "twice is once";
   EXPECT_THAT(post.take(), IsEmpty());
 }
+// What a took was reserved in vain: b need not wait for a refill.
+TEST_F(Line, calls_those_told_of_a_later_moment_when_a_cost_was_less_than_reserved) {
+  Post post(server_);
+  for (const auto* who : {"a", "b"}) post.subscribe(who);
+  const std::vector<LimitConfig> limits{of_tokens(bucket(10, 1, sec(1)))};
+  Asker a = process("a", limits), b = process("b", limits);
+  const Answer first = a.ask(0, {.cost = 10}, true);
+  ASSERT_THAT(times(first), ElementsAre(0));
+  EXPECT_EQ(b.ask(ms(1), {.cost = 8}, true).booking.not_before, sec(1));
+  flow::Departure departure = first.booking.departures.front();
+  EXPECT_EQ(a.settle(ms(2), {}, departure, 12).text, "ok");
+  EXPECT_THAT(post.take(), IsEmpty()) << "a debt";
+  departure.cost = 12;
+  EXPECT_EQ(a.settle(ms(3), {}, departure, 1).text, "ok");
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api line"}));
+  EXPECT_EQ(b.ask(ms(4), {.cost = 8}).booking.not_before, 0) << "12 less 10, as one refill may have paid one of 11";
+  a.know("1-other", 2);
+  EXPECT_EQ(a.settle(ms(5), {}, departure, 1).text, "stale");
+}
 TEST_F(Line, of_a_group_touches_nothing_of_the_upstream) {
   Post post(server_);
   post.subscribe("b");

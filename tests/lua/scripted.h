@@ -43,6 +43,11 @@ class Scripted final : public scenarios::Asked {
     reset_until(now);
     EXPECT_EQ(asker_.learned(now, group, departure, report).text, "ok");
   }
+  void settle(Time now, std::string_view group, const flow::Departure& departure, int cost) override {
+    reset_until(now);
+    EXPECT_EQ(asker_.settle(now, group, departure, cost).text, "ok");
+    asker_will_reset(now, group);  // a debt may be all that a counter has counted
+  }
   void pause(Time now, std::string_view group, Time until) override {
     EXPECT_FALSE(asker_.pause(now, group, until - now).is_error());
   }

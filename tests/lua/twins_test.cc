@@ -45,6 +45,11 @@ class Forgetful final : public Asked {
     of_.learned(now, group, departure, report);
     note(now);
   }
+  void settle(Time now, std::string_view group, const flow::Departure& departure, int cost) override {
+    forget(now);
+    of_.settle(now, group, departure, cost);
+    note(now);
+  }
   void pause(Time now, std::string_view group, Time until) override {
     forget(now);
     of_.pause(now, group, until);
@@ -92,6 +97,9 @@ class Chance {
         told_(late && (std::ranges::find(kinds_, 1) != kinds_.end() || std::ranges::find(kinds_, 2) != kinds_.end())),
         interval_(one_of<Time>({ms(7), ms(100), ms(250), sec(1)})) {}
 
+  /// Limits count costs from now on, which are corrected now and then.
+  void with_costs() { costs_ = true; }
+
   Scenario scenario() {
     Scenario made{.name = "chance", .limits = limits()};
     Time now = 0;
@@ -112,8 +120,12 @@ class Chance {
     if (learns_ && what >= 12 && what < 20 && arrived_ > 0)
       return Refuse{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(9, arrived_ - 1)))};
     if (told_ && what >= 20 && what < 32 && arrived_ > 0) return learn(now);
-    const Arrive arrival =
+    if (costs_ && what >= 12 && arrived_ > 0 && up_to(1))
+      return Settle{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(5, arrived_ - 1))),
+                    one_of({0, 1, 2, 5, 24})};
+    Arrive arrival =
         uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
+    if (costs_) arrival.weight = 1, arrival.cost = one_of({1, 2, 3, 3, 20});
     arrived_ += arrival.count;
     return arrival;
   }
@@ -137,6 +149,7 @@ class Chance {
       LimitConfig limit = of_kind(kinds_[i]);
       limit.name = "limit-" + std::to_string(i);
       if (grouped_ && i % 2 == 0) limit.per = LimitConfig::Per::group;
+      if (costs_ && i % 2 == 0) limit.unit = "tokens";
       made.push_back(limit);
     }
     return made;
@@ -179,21 +192,25 @@ class Chance {
   const bool told_;     // some answers say what the upstream has counted
   const Time interval_;
   int arrived_ = 0;
+  bool costs_ = false;
 };
 
 class Twins : public testing::Test {
  protected:
   void agree(const std::vector<int>& kinds, bool grouped, unsigned seeds, bool uniform = false, bool late = false,
-             unsigned first = 1) {
+             unsigned first = 1, bool costs = false) {
     for (unsigned seed = first; seed < first + seeds && !HasFailure(); ++seed) {
-      const Scenario scenario = Chance(seed, kinds, grouped, uniform, late).scenario();
+      Chance chance(seed, kinds, grouped, uniform, late);
+      if (costs) chance.with_costs();
+      const Scenario scenario = chance.scenario();
       AskedHere here(scenario.limits);
       Scripted there(scripts_, "seed" + std::to_string(seed), scenario.limits);
       const auto expected = Course(here).of(scenario);
       const auto seen = Course(there).of(scenario);
       ASSERT_EQ(expected.size(), seen.size());
       for (std::size_t i = 0; i < seen.size(); ++i) {
-        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed;
+        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed << ", kinds "
+                                        << testing::PrintToString(kinds);
       }
       EXPECT_FALSE(scripts_.server().run({"FLUSHALL"}).is_error());
     }
@@ -252,6 +269,14 @@ TEST_F(Twins, agree_on_who_leaves_late) {
     agree(kinds, false, 40, false, true);
   }
   for (const int kind : {1, 2}) agree({kind}, true, 40, false, true);
+}
+TEST_F(Twins, agree_on_what_requests_have_cost) {
+  for (const std::vector<int>& kinds : std::vector<std::vector<int>>{{0}, {1}, {2}, {3}, {4}, {3, 0}, {2, 1}}) {
+    agree(kinds, false, 40, false, false, 1, true);
+  }
+}
+TEST_F(Twins, agree_on_what_requests_of_groups_have_cost) {
+  for (const int kind : {0, 1, 2, 3, 4}) agree({kind}, true, 40, false, true, 1, true);
 }
 TEST_F(Twins, agree_on_pacers_of_groups) { agree({0}, true, 40); }
 TEST_F(Twins, agree_on_windows_of_groups) { agree({1}, true, 40); }

@@ -99,6 +99,17 @@ TEST(EventLine, a_complete_has_everything_that_is_known_in_the_documented_order)
             "\n");
 }
 
+TEST(EventLine, says_what_a_request_may_cost_and_has_cost_where_its_upstream_counts_that) {
+  EXPECT_FALSE(parsed(sample(EventKind::dispatch)).contains("estimated"));
+  Event event = sample(EventKind::complete);
+  event.estimated = 700;
+  event.estimated_by = "json:max_tokens";
+  event.cost = 0;
+  EXPECT_NE(line_of(event).find(R"("inFlight":20,"estimated":700,"estimatedBy":"json:max_tokens","cost":0,)"),
+            std::string::npos)
+      << line_of(event);
+}
+
 TEST(EventLine, names_the_route_where_there_is_one) {
   Event event = sample(EventKind::dispatch);
   event.wait = 0us;

@@ -137,5 +137,23 @@ TEST(StatusUpstreams, the_process_says_what_it_was_told_and_what_it_hides) {
   EXPECT_EQ(hidden["redis"], nullptr);
 }
 
+TEST(StatusConfiguration, shows_what_requests_cost) {
+  Config config;
+  config.upstreams.push_back({.name = "openai", .match = {}, .settings = {}});
+  auto& settings = config.upstreams[0].settings;
+  settings.cost = CostConfig{.unit = "tokens", .estimate = {"json:max_tokens", "bytes/4"}, .actual = {"openai"}};
+  settings.limits = {{.kind = CounterConfig{7, 1min}, .unit = "tokens"}};
+  const auto entry = [&] {
+    return nlohmann::json::parse(status_json({}, config, {}))["configuration"]["upstreams"][0];
+  };
+  EXPECT_EQ(entry()["cost"], nlohmann::json::parse(R"({"unit": "tokens", "estimate": ["json:max_tokens", "bytes/4"],
+                                                       "actual": ["openai"], "max": null, "streamUsage": false})"));
+  EXPECT_EQ(entry()["limits"][0]["counter"]["unit"], "tokens");
+  settings.cost->max = 5;
+  EXPECT_EQ(entry()["cost"]["max"], 5);
+  settings.cost.reset();
+  EXPECT_FALSE(entry().contains("cost"));
+}
+
 }  // namespace
 }  // namespace penstock::observe

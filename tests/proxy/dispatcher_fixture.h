@@ -27,7 +27,9 @@ struct Told {
   std::int64_t at = 0;
   int status = 0;
   int attempts = 0;
-  int weight = 0;
+  int weight = 0, estimated = 0;
+  std::string estimated_by;
+  std::optional<int> cost;
   std::optional<Duration> wait, flight, first_byte;
   Duration would_wait;
   std::uint64_t bytes_in = 0, bytes_out = 0;
@@ -59,6 +61,9 @@ struct Told {
         status(event.status),
         attempts(event.attempts),
         weight(event.weight),
+        estimated(event.estimated),
+        estimated_by(event.estimated_by),
+        cost(event.cost),
         wait(event.wait),
         flight(event.flight),
         first_byte(event.first_byte),

@@ -36,6 +36,12 @@ struct Record {
     bool operator==(const Learned&) const = default;
   };
   std::vector<Learned> learned;
+  struct Settled {
+    std::string group;
+    int reserved, cost;
+    bool operator==(const Settled&) const = default;
+  };
+  std::vector<Settled> settled;
   bool room = true;          ///< for more groups
   flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
   flow::LimiterEvents* events = nullptr;  ///< of the upstream made last: what a limiter may tell it
@@ -55,12 +61,15 @@ class RecordingLimiter final : public flow::Limiter {
   }
   flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override {
     tell_late({flow::LaneName(lane), departure.at, at});
-    departure.at = at;
-    return departure;
+    return limits_->report_late(lane, departure, at);
   }
   void learned(flow::Time now, flow::LaneKey lane, const flow::Departure&, const flow::Report& report) override {
     record_.learned.push_back(
         {std::string(lane.group), report.limit, report.count, report.resets - now, std::string(lane.route)});
+  }
+  bool settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) override {
+    record_.settled.push_back({std::string(lane.group), departure.cost, cost});
+    return limits_->settle(now, lane, departure, cost);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});
@@ -72,8 +81,8 @@ class RecordingLimiter final : public flow::Limiter {
   }
   bool has_room_for(std::string_view group) const override { return record_.room && limits_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }
-  flow::LimitIndex forbids(int weight, std::string_view route) const override {
-    return limits_->forbids(weight, route);
+  flow::LimitIndex forbids(const flow::Load& load, std::string_view route) const override {
+    return limits_->forbids(load, route);
   }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override {
@@ -85,6 +94,7 @@ class RecordingLimiter final : public flow::Limiter {
     limits_->give_back(now, lane, granted);
   }
   bool landed(flow::Time now, flow::LaneKey lane) override { return limits_->landed(now, lane); }
+  flow::LimitReader* reader() override { return limits_->reader(); }
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, flow::LaneKey lane) override {
     limits_->cancel_wait(now, scope, lane);
   }

@@ -110,6 +110,35 @@ TEST_F(RedisChange, an_ask_under_way_for_a_semaphore_that_goes_leaves_no_permit_
   ASSERT_TRUE(took_off(*b, 2)) << "and not when a lease ends";
 }
 
+// Redis grants it under a number that flights have taken which are in flight without a permit.
+TEST_F(RedisChange, an_ask_under_way_for_a_semaphore_that_goes_and_comes_back_cuts_no_flight) {
+  const auto a = grown_up({pacer(1'000)}), b = grown_up({pacer(1'000), permits_of(3)});
+  b->arrive(3);
+  ASSERT_TRUE(took_off(*b, 3));
+  a->arrive(2);
+  ASSERT_TRUE(took_off(*a, 2));
+  a->change({pacer(1'000), permits_of(3)});
+  EXPECT_EQ(settled(*a), 2u);
+  b->land(0);
+  EXPECT_EQ(settled(*b), 3u);
+  server_.pause();
+  a->arrive(1);
+  run_.run_for(kSecond / 100);
+  a->change({pacer(1'000)});
+  run_.run_for(kSecond / 100);
+  a->change({pacer(1'000), permits_of(3)});
+  a->land(0), a->land(1);
+  server_.resume();
+  ASSERT_TRUE(took_off(*a, 3));
+  EXPECT_EQ(settled(*a), 3u);
+  EXPECT_EQ(a->cut(), 0u);
+  a->land(2), b->land(1), b->land(2);
+  a->arrive(2), b->arrive(2);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 9; })) << "three of four";
+  EXPECT_EQ(settled(*a) + b->took_off().size(), 9u);
+  EXPECT_EQ(a->cut() + b->cut(), 0u);
+}
+
 TEST_F(RedisChange, a_semaphore_that_goes_and_comes_back_loses_and_invents_no_permit) {
   const auto a = grown_up({permits_of(3)}), b = grown_up({permits_of(3)});
   for (int round = 0; round < 5; ++round) {

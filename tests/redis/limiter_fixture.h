@@ -47,16 +47,16 @@ class Recorder final : public flow::Limiter {
   }
   flow::Time patience() const override { return limiter_->patience(); }
   flow::Time lead() const override { return limiter_->lead(); }
-  flow::LimitIndex forbids(int weight, std::string_view route) const override {
-    return limiter_->forbids(weight, route);
+  flow::LimitIndex forbids(const flow::Load& load, std::string_view route) const override {
+    return limiter_->forbids(load, route);
   }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override {
     return limiter_->ahead(now, lane, units, others);
   }
-  flow::Time expected(flow::Time now, flow::LaneKey lane, int weight, std::int64_t units,
+  flow::Time expected(flow::Time now, flow::LaneKey lane, const flow::Load& load, std::int64_t units,
                       const flow::OtherUnits& others) const override {
-    return limiter_->expected(now, lane, weight, units, others);
+    return limiter_->expected(now, lane, load, units, others);
   }
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
     limiter_->give_back(now, lane, departure);
@@ -67,6 +67,9 @@ class Recorder final : public flow::Limiter {
     const auto latest_first = std::views::reverse(granted);  // a search from the first would take longer and longer
     if (const auto it = std::ranges::find_if(latest_first, is_it); it != latest_first.end()) *it = late;
     return late;
+  }
+  bool settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) override {
+    return limiter_->settle(now, lane, departure, cost);
   }
   bool landed(flow::Time now, flow::LaneKey lane) override { return limiter_->landed(now, lane); }
   int processes() const { return dynamic_cast<SharedLimiter&>(*limiter_).recovery().processes(); }
@@ -146,12 +149,13 @@ class LimiterFixture final : public flow::LimiterEvents {
   /// How many flights had to be ended, because their permits were lost.
   std::size_t cut() const { return cut_; }
 
-  void arrive(int count = 1, flow::LaneKey lane = {}, int weight = 1) {
+  void arrive(int count = 1, flow::LaneKey lane = {}, const flow::Load& load = {}) {
     for (int i = 0; i < count; ++i) {
       lanes_.emplace_back(lane);
       tickets_.push_back({});
       tickets_.back() = heart_.arrive(
-          loop_.now(), {.id = lanes_.size() - 1, .weight = weight, .group = lane.group, .route = lane.route},
+          loop_.now(),
+          {.id = lanes_.size() - 1, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost},
           commands_);
       carry_out();
     }
@@ -192,6 +196,12 @@ class LimiterFixture final : public flow::LimiterEvents {
   void fly_on() { land_at_once_ = false; }
   void answered(std::size_t n) {
     heart_.answered(loop_.now(), tickets_[n], commands_);
+    carry_out();
+  }
+  /// The request that took the n-th departure that was granted has cost so much.
+  void settle(std::size_t n, int cost, flow::LaneKey lane = {}) {
+    const flow::Departure departure = granted().at(n);
+    if (limiter_->settle(loop_.now(), lane, departure, cost)) flow::units_came(heart_, loop_.now(), lane, commands_);
     carry_out();
   }
   /// As an answer that asks for a pause.

@@ -23,14 +23,15 @@ inline const std::vector<Room> kRooms{
     {"flow",     {"penstock"}},
     {"replay",   {"penstock", "flow"}},
     {"http",     {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
+    {"cost",     {}},
     {"access",   {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
-    {"config",   {"penstock", "access"}},
+    {"config",   {"penstock", "access", "cost"}},
     {"loop",     {"penstock"},                                         {"*"}},
     {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
     {"tls",      {"penstock", "loop"},                                 {"arpa/inet.h", "sys/socket.h", "sys/stat.h"}},
     {"transfer", {"penstock", "access", "loop", "tls"},                 {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
-    {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
+    {"proxy",    {"penstock", "access", "cost", "flow", "http", "loop", "tls", "transfer"}},
     {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "replay", "tls", "transfer"}, {"*"}},
     // clang-format on
 };

@@ -30,6 +30,7 @@ struct Arrive {
   int count = 1;
   int weight = 1;
   std::string_view group = {};
+  int cost = 1;
 };
 /// The limits from now on. If some of them are new, earlier bookings are not given back.
 struct Change {
@@ -65,7 +66,13 @@ struct Learn {
   std::int64_t count = 0;
   Time resets = 0;
 };
-using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate, Refuse, Learn>;
+/// What the n-th request has cost is known. Ignored for one that has not departed, and if it is what was reserved.
+struct Settle {
+  Time at;
+  std::size_t request;
+  int cost = 1;
+};
+using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate, Refuse, Learn, Settle>;
 
 struct Outcome {
   Time at = 0;               ///< when it leaves; meaningless if refused
@@ -106,6 +113,10 @@ inline LimitConfig adaptive(double min, double max) { return limit(AdaptiveConfi
 inline LimitConfig per_group(LimitConfig config) {
   config.per = LimitConfig::Per::group;
   config.name += "-of-group";
+  return config;
+}
+inline LimitConfig of_tokens(LimitConfig config) {
+  config.unit = "tokens";
   return config;
 }
 inline LimitConfig named(std::string_view name, LimitConfig config) {

@@ -33,8 +33,12 @@ class AskedHere final : public Asked {
                const flow::Report& report) override {
     limiter_.learned(now, flow::LaneKey(group), departure, report);
   }
+  void settle(Time now, std::string_view group, const flow::Departure& departure, int cost) override {
+    limiter_.settle(now, flow::LaneKey(group), departure, cost);
+  }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
-  void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }
+  /// As in Redis, a changed interval is noticed by the next ask.
+  void change(Time now, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits, now); }
 
  private:
   flow::LocalLimiter limiter_;

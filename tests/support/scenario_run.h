@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one scenario. Its lanes have unlimited slots and ask as the lanes of an upstream do: for the run of requests of
-// equal weight at the head, at once or when told to ask again. Departures go to the lane's requests first come, first
+// equal load at the head, at once or when told to ask again. Departures go to the lane's requests first come, first
 // served.
 #pragma once
 
@@ -30,6 +30,7 @@ class Asked {
   virtual void refused(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void learned(Time now, std::string_view group, const flow::Departure& departure,
                        const flow::Report& report) = 0;
+  virtual void settle(Time now, std::string_view group, const flow::Departure& departure, int cost) = 0;
   virtual void pause(Time now, std::string_view group, Time until) = 0;
   virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
 };
@@ -59,7 +60,7 @@ class Course {
   static constexpr int kMostSteps = 100'000;
   struct Request {
     Time arrived;
-    int weight;
+    flow::Load load;
     std::string group;
     flow::Departure departure = {.weight = 0};  // none yet
     Outcome outcome = {};
@@ -77,7 +78,7 @@ class Course {
     const bool was_told_to_wait = !lane.waiting.empty();
     for (int i = 0; i < arrival.count; ++i) {
       lane.waiting.push_back(requests_.size());
-      requests_.push_back({arrival.at, arrival.weight, group});
+      requests_.push_back({arrival.at, flow::Load(arrival.weight, arrival.cost), group});
     }
     if (!was_told_to_wait) ask(arrival.at, group, lane);
   }
@@ -100,6 +101,7 @@ class Course {
     Request& request = requests_.at(late.request);
     if (request.departure.weight == 0 || request.departure.at > late.at) return;
     asked_.left(late.at, request.group, request.departure);
+    request.departure.late += late.at - request.departure.at;
     request.departure.at = late.at;
   }
 
@@ -115,12 +117,23 @@ class Course {
     asked_.learned(learnt.at, request.group, request.departure, {learnt.limit, learnt.count, learnt.resets});
   }
 
+  /// Lanes that wait ask again.
+  void happen(const Settle& settled) {
+    Request& request = requests_.at(settled.request);
+    if (request.departure.weight == 0 || request.departure.at > settled.at) return;
+    if (request.departure.cost == settled.cost) return;
+    asked_.settle(settled.at, request.group, request.departure, settled.cost);
+    request.departure.cost = settled.cost;
+    for (auto& [name, lane] : lanes_) lane.ask_again = std::min(lane.ask_again, settled.at);
+  }
+
   /// Asks until no request waits, or the lane is told to wait.
   void ask(Time now, const std::string& group, Lane& lane) {
     while (!lane.waiting.empty()) {
       const std::size_t count = run_at_head(lane);
-      const int weight = requests_[lane.waiting.front()].weight;
-      const flow::Booking booking = asked_.ask(now, {.group = group, .count = count, .weight = weight});
+      const flow::Load load = requests_[lane.waiting.front()].load;
+      const flow::Booking booking =
+          asked_.ask(now, {.group = group, .count = count, .weight = load.weight, .cost = load.cost});
       ASSERT_LE(booking.departures.size(), count);
       for (const flow::Departure& departure : booking.departures) grant(lane, departure);
       if (booking.departures.size() == count) continue;
@@ -138,15 +151,15 @@ class Course {
 
   void grant(Lane& lane, const flow::Departure& departure) {
     Request& request = take_head(lane);
-    EXPECT_EQ(departure.weight, request.weight);
+    EXPECT_EQ(departure.load(), request.load);
     request.departure = departure;
     request.outcome = {departure.at, departure.limited_by};
     if (departure.limited_by == kNoLimit && departure.at > request.arrived) request.outcome.by = lane.told_by;
   }
 
   std::size_t run_at_head(const Lane& lane) const {
-    const int weight = requests_[lane.waiting.front()].weight;
-    const auto end = std::ranges::find_if(lane.waiting, [&](std::size_t n) { return requests_[n].weight != weight; });
+    const flow::Load load = requests_[lane.waiting.front()].load;
+    const auto end = std::ranges::find_if(lane.waiting, [&](std::size_t n) { return requests_[n].load != load; });
     return static_cast<std::size_t>(end - lane.waiting.begin());
   }
   Request& take_head(Lane& lane) {

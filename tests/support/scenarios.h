@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "support/cost_scenarios.h"
 #include "support/scenario.h"
 
 namespace penstock::scenarios {
@@ -460,7 +461,7 @@ inline std::vector<Scenario> refusals() {
 inline std::vector<Scenario> all() {
   std::vector<Scenario> table;
   for (auto part : {pacers(), bursts(), windows(), sliding_windows(), late_leavers(), token_buckets(), counters(),
-                    several_limits(), holds(), groups(), refusals()}) {
+                    several_limits(), holds(), groups(), refusals(), costs()}) {
     table.insert(table.end(), part.begin(), part.end());
   }
   return table;

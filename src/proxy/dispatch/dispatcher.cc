@@ -9,6 +9,8 @@
 #include "http/forwarding.h"
 #include "http/gateway_rewrite.h"
 #include "http/traceparent.h"
+#include "proxy/dispatch/endings.h"
+#include "proxy/dispatch/foresight.h"
 #include "proxy/dispatch/queue_view.h"
 #include "proxy/exchange/queue_refusal.h"
 
@@ -20,34 +22,6 @@ constexpr std::size_t kBodyInFlight = 64 * 1024;
 bool tells_id(const ProxyConfig& proxy, const http::Fields& request) {
   return proxy.request_id || http::wants_id(request);
 }
-
-/// Notes how long the exchange was pending until now, or has waited again, and which limit made it wait.
-void note_wait(const Resending& resending, Exchange& exchange, flow::Time now) {
-  const auto limited_by = exchange.queue->scheduler().limited_by(now, exchange.ticket);
-  if (exchange.sendings.back_since != 0) return resending.has_waited(exchange, limited_by);
-  exchange.waited = now - exchange.arrived;
-  exchange.limited_by = limited_by;
-}
-
-/// Of an exchange that has taken off and ends from outside.
-AttemptResult done_so_far(const Exchange& exchange) {
-  if (exchange.flight) return exchange.flight->result();
-  const auto& sendings = exchange.sendings;
-  auto result = sendings.back_since != 0 && sendings.answer ? sendings.answer->result() : AttemptResult{};
-  result.status = 0;  // its client has not got it
-  return result;
-}
-
-/// The client got the answer that was kept. `error` and `detail`: why none came later.
-Ending last_answer(const Exchange& exchange, std::string_view error = {}, std::string_view detail = {}) {
-  const AttemptResult& result = exchange.sendings.answer->result();
-  return {.kind = EventKind::complete,
-          .outcome = Outcome::http_error,
-          .status = result.status,
-          .error = error,
-          .detail = detail,
-          .result = result};
-}
 }  // namespace
 
 Dispatcher::Dispatcher(Services services)
@@ -57,7 +31,8 @@ Dispatcher::Dispatcher(Services services)
       upstreams_(services_, *this),
       attempts_(services_, *this),
       memory_(services_.config.caps),
-      resending_(services_, memory_) {}
+      resending_(services_, memory_),
+      costs_(services_, memory_) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -96,8 +71,12 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
       admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
   if (exchange.may_rest()) exchange.origin.keep_client();
-  exchange.weight = admitted->hints.weight;  // which a route may raise
+  exchange.load.weight = admitted->hints.weight;  // which a route may raise
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  const auto enter_read = [this, number = exchange.number] {
+    if (Exchange* const read = exchanges_.find(number)) enter(*read, read->load.cost->hints());
+  };
+  if (costs_.reads(exchange, admitted->hints, enter_read)) return &exchange;
   return enter(exchange, admitted->hints);
 }
 
@@ -107,6 +86,8 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const Upstream& upstream = *exchange.upstream;
   UpstreamQueue& queue = *exchange.queue;
   const auto number = exchange.number;
+  const auto now = services_.loop.now();
+  costs_.enters(exchange);
   const HeldBytes& client = exchange.sink.held();
   memory_.judge(exchange.memory, client, exchange.bytes());
   const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
@@ -119,18 +100,19 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const bool sorted = queue.scheduler().gates().any() && !exchange.target.tunnel;
   if (sorted) lane = queue.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
-                              .weight = exchange.weight,
+                              .weight = exchange.load.weight,
                               .group = sorted ? lane : exchange.group,
                               .route = exchange.lane().route,
                               .max_wait = may_wait ? may_stay : 0,
                               .tunnel = exchange.may_rest(),
-                              .in_place_of = other};
-  exchange.sendings.deadline = exchange.arrived + *arrival.max_wait;
-  queue.arrive(exchange.arrived, arrival, exchange.ticket);
+                              .in_place_of = other,
+                              .cost = exchange.load.amount().cost};
+  exchange.sendings.deadline = now + *arrival.max_wait;
+  queue.arrive(now, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
-    const auto wait = queue.scheduler().retry_after(entered->arrived, entered->lane(), entered->weight);
+    const auto wait = queue.scheduler().retry_after(now, entered->lane(), entered->load.amount());
     return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
   memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
@@ -138,19 +120,19 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   return entered;
 }
 
+std::expected<Foresight, http::Refusal> Dispatcher::ahead(const AheadQuery& query) {
+  if (draining_.under_way()) return std::unexpected(refusal_of_draining());
+  return foresee(services_, admission_, upstreams_, query);
+}
+
+/// foresee() does the same.
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_.under_way()) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
-  exchange.queue = &exchange.upstream->queue();
   ++exchange.upstream->exchanges;
-  exchange.take_route();
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
-  if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
-  if (const auto& grouping = exchange.upstream->grouping()) {
-    exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
-    exchange.origin.group = grouping->label(exchange.group);
-  }
-  return std::nullopt;
+  exchange.take_place();
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.load.weight)) return too_heavy;
+  return exchange.upstream->reach.judge();
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -207,7 +189,7 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
       resending_.has_waited(*exchange, command.limited_by);
       return give_last_answer(*exchange, *unreachable);
     }
-    exchange->waited = command.waited;
+    exchange->waited = command.waited + exchange->load.waited_for_body();
     exchange->limited_by = command.limited_by;
     return void(refuse(*exchange, *unreachable));
   }
@@ -217,7 +199,7 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
   if (exchange->stage == Exchange::Stage::pending) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
-    exchange->waited = command.waited;
+    exchange->waited = command.waited + exchange->load.waited_for_body();
     exchange->limited_by = command.limited_by;
     memory_.release(exchange->memory);
     exchange->leave_shares();
@@ -242,9 +224,9 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   const auto now = services_.loop.now();
   if (exchange->sendings.back_since != 0) {
     resending_.has_waited(*exchange, command.limited_by);
-    return give_last_answer(*exchange, refusal_of(command, *exchange, now));
+    return give_last_answer(*exchange, refusal_of(command, *exchange->upstream, *exchange->queue, now));
   }
-  exchange->waited = command.waited;
+  exchange->waited = command.waited + exchange->load.waited_for_body();
   exchange->limited_by = command.limited_by;
   // For want of memory the exchange was given no time to wait, so the refusal names the memory.
   const bool for_want_of_memory = exchange->memory.full() != PendingMemory::Full::no &&
@@ -253,7 +235,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
     const auto late = exchange->queue->lateness(command.limited_by, now);
     refuse(*exchange, refusal_of(exchange->memory.full(), command.retry_after + late));
   } else {
-    refuse(*exchange, refusal_of(command, *exchange, now));
+    refuse(*exchange, refusal_of(command, *exchange->upstream, *exchange->queue, now));
   }
 }
 
@@ -279,6 +261,7 @@ void Dispatcher::change() {
   for (const auto number : exchanges_.ids()) {
     Exchange& exchange = *exchanges_.find(number);
     if (http::has_front(exchange.target) && !exchange.tables) exchange.tables = tables;
+    Costs::changed(exchange);
     if (exchange.queue) exchange.queue->renumber(exchange.limited_by, exchange.departure);
     if (exchange.flight) exchange.flight->keep_time();
   }
@@ -364,6 +347,7 @@ void Dispatcher::abandon(Exchange& exchange) {
 void Dispatcher::requeue(Exchange& exchange) {
   UpstreamQueue& queue = *exchange.queue;
   exchange.sendings.stale = true;
+  costs_.attempt_ends(exchange, Costs::Answer::nothing);
   exchange.departure.drop();
   exchange.flight.reset();
   if (!exchange.is_paused(services_.loop.now())) return queue.requeue(exchange.ticket);
@@ -373,6 +357,7 @@ void Dispatcher::requeue(Exchange& exchange) {
 
 bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
   if (!resending_.takes_back(exchange, why, answer)) return false;
+  costs_.attempt_ends(exchange, Costs::Answer::in_part);
   exchange.departure.drop();
   exchange.flight.reset();
   exchange.queue->send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
@@ -405,6 +390,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   if (exchange.flight) exchange.flight->conclude();
   reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
+  costs_.attempt_ends(exchange, ending.kind == EventKind::complete ? Costs::Answer::whole : Costs::Answer::in_part);
   if (exchange.queue) exchange.queue->shares.leave(exchange.share);
   if (exchange.upstream) --exchange.upstream->exchanges;
   UpstreamQueue* queue = exchange.queue;
@@ -420,6 +406,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
 void Dispatcher::body_came(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
     memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
+    costs_.body_came(exchange);
   } else if (exchange.body.whole) {
     exchange.queue->shares.leave(exchange.share);
   }
@@ -431,7 +418,7 @@ bool Dispatcher::wants_body(const Exchange& exchange) const {
   if (exchange.sendings.back_since != 0) return resending_.wants_body(exchange);
   if (exchange.stage == Exchange::Stage::in_flight) return exchange.body.size() < kBodyInFlight;
   return !exchange.head.expect_continue && exchange.body.size() < services_.config.caps.pending_body_bytes &&
-         memory_.has_room_for_bodies();
+         (exchange.load.reads_body() || memory_.has_room_for_bodies());  // see Costs::body_came()
 }
 
 void Dispatcher::resume(Exchange& exchange) {

@@ -120,7 +120,13 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
   event.tunnel = exchange.target.tunnel;
   event.permit = exchange.is_permit();
   if (!event.permit) event.upgrade = exchange.head.upgrade;
-  event.weight = exchange.weight;
+  event.weight = exchange.load.weight;
+  if (const auto* cost = exchange.load.cost.get(); cost && cost->has_cost() && !cost->waits()) {
+    event.estimated = cost->estimate();
+    event.estimated_by = cost->estimated_by();
+    const bool whole = kind == EventKind::complete;
+    if (whole || kind == EventKind::error) event.cost = exchange.departure.has_left() ? cost->actual(whole).units : 0;
+  }
   if (const auto* upstream = exchange.upstream) {
     event.entry = upstream->entry;
     event.upstream = upstream->name;

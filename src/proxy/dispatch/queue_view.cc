@@ -53,6 +53,7 @@ WaitingRequest describe_waiting(const Exchange& exchange, EventReporter& reporte
 }
 
 void count_one(const Exchange& exchange, flow::Time now, UpstreamSnapshot& into) {
+  if (exchange.load.reads_body()) return;  // it is in no queue yet
   if (exchange.stage == Exchange::Stage::pending || exchange.sendings.back_since != 0) {
     ++into.pending;
     into.oldest_wait = std::max(into.oldest_wait, Duration{now - exchange.arrived});

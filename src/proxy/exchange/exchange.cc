@@ -64,11 +64,12 @@ bool Exchange::is_paused(std::int64_t now) const {
   return gates.any() && gates.until(queue->lane_of(head.fields, group)) > now;
 }
 
-void Exchange::take_route() {
+void Exchange::take_place() {
+  queue = &upstream->queue();
   const auto& routes = upstream->routes();
   if (!routes || target.tunnel) return;
   route = {routes->terms_of(head.method, target.path(), head.fields), routes};
-  weight = std::max(weight, route.weight);
+  load.weight = std::max(load.weight, route.weight);
 }
 
 bool Exchange::is_in(flow::Booking::Scope scope, flow::LaneKey lanes) const {

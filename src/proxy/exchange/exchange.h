@@ -16,6 +16,7 @@
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/pending_memory.h"
 #include "proxy/exchange/queue_shares.h"
+#include "proxy/exchange/request_load.h"
 #include "proxy/exchange/response_sink.h"
 #include "proxy/exchange/sendings.h"
 #include "proxy/exchange/taken_departure.h"
@@ -33,6 +34,11 @@ class BodyBuffer {
   /// Moves out at most `space` bytes.
   std::size_t take(char* room, std::size_t space);
   std::size_t size() const { return bytes_.size() - taken_; }
+  /// The bytes that take() gives next; valid until the next call.
+  std::string_view next() const { return std::string_view(bytes_).substr(taken_); }
+
+  /// Puts something before the byte of next() that has this number. Nothing may have been taken yet.
+  void insert(std::size_t before, std::string_view bytes) { bytes_.insert(before, bytes); }
 
   /// From now on keeps what take() gives, to give it again, as long as the body is no longer than that. 0: not at all.
   void keep(std::size_t most);
@@ -86,7 +92,7 @@ struct Exchange {
   std::string group;               ///< empty: the upstream has no groups
   TakenRoute route;
   Origin origin;
-  int weight = 1;  ///< units that it costs in each limit
+  RequestLoad load;
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
   TakenDeparture departure;                      ///< its current or last one
@@ -101,8 +107,9 @@ struct Exchange {
   std::unique_ptr<Attempt> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }
-  /// Looks for its route. A tunnel has none: what is asked for in it is not seen. A route's weight is the least.
-  void take_route();
+  /// Sets the queue in which it will wait, and its route. A tunnel has none: what is asked for in it is not seen. A
+  /// route's weight is the least.
+  void take_place();
   /// Those of its route, or of its upstream.
   const TimeoutConfig& timeouts() const;
   const RetryConfig& retry() const;

@@ -34,7 +34,7 @@ constexpr double kLengths = 0.1, kSizes = 0.05;
 
 /// Where the length is not said, the reset is the least that it can be.
 bool same_window(const http::Quota& quota, const LimitConfig& limit) {
-  const auto window = window_of(limit);
+  const auto window = limit.unit.empty() ? window_of(limit) : std::nullopt;  // quotas count requests
   if (!window || quota.of_part != (limit.per == LimitConfig::Per::group)) return false;
   const auto length = static_cast<double>(window->length.count());
   if (static_cast<double>(quota.resets.count()) > (1 + kLengths) * length) return false;

@@ -100,8 +100,8 @@ LimitView::Limits LimitView::change(Limits limits, std::span<const flow::LimitIn
 }
 
 /// Without effect for a route that has no limits any more.
-void LimitView::count_in(std::string_view route, int weight) {
-  if (const auto known = of_routes_.find(route); known != of_routes_.end()) known->second.add(weight);
+void LimitView::count_in(std::string_view route, const flow::Load& load) {
+  if (const auto known = of_routes_.find(route); known != of_routes_.end()) known->second.add(load);
 }
 
 const LimitView::Departed& LimitView::departed_in(const LimitConfig& limit) const {
@@ -109,11 +109,12 @@ const LimitView::Departed& LimitView::departed_in(const LimitConfig& limit) cons
   return known == of_routes_.end() ? departed_ : known->second;
 }
 
-/// A request takes one permit, whatever its weight.
+/// A request takes one permit, whatever its weight. Of costs those that were reserved.
 std::uint64_t LimitView::units_in(std::size_t limit) const {
   const LimitConfig& config = (*configured_)[limit];
   const Departed& all = departed_in(config);
   const Departed& before = not_seen_[limit];
+  if (!config.unit.empty()) return all.cost - before.cost;
   return std::holds_alternative<SemaphoreConfig>(config.kind) ? all.requests - before.requests
                                                               : all.units - before.units;
 }

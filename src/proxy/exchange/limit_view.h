@@ -40,11 +40,11 @@ class LimitView {
   /// Likewise for those in shadow mode.
   void change_shadow(flow::Time now, std::vector<LimitConfig> shadow);
 
-  /// A request of this weight takes off. The rest as of ShadowWatch.
-  WouldWait departed(flow::LaneKey lane, int weight, Duration most) {
-    departed_.add(weight);
-    if (!lane.route.empty()) count_in(lane.route, weight);
-    return shadow_ ? shadow_->took_off(loop_.now(), lane, weight, most) : WouldWait{};
+  /// A request of this load takes off. The rest as of ShadowWatch.
+  WouldWait departed(flow::LaneKey lane, const flow::Load& load, Duration most) {
+    departed_.add(load);
+    if (!lane.route.empty()) count_in(lane.route, load);
+    return shadow_ ? shadow_->took_off(loop_.now(), lane, load, most) : WouldWait{};
   }
   bool forgettable(flow::Time now) const { return !shadow_ || shadow_->forgettable(now); }
 
@@ -55,10 +55,14 @@ class LimitView {
 
  private:
   struct Departed {
-    std::uint64_t requests = 0, units = 0;
-    void add(int weight) { ++requests, units += static_cast<std::uint64_t>(weight); }
+    std::uint64_t requests = 0, units = 0, cost = 0;
+    void add(const flow::Load& load) {
+      ++requests;
+      units += static_cast<std::uint64_t>(load.weight);
+      cost += static_cast<std::uint64_t>(load.cost);
+    }
   };
-  void count_in(std::string_view route, int weight);
+  void count_in(std::string_view route, const flow::Load& load);
   /// By requests that the limit governs, whenever it came.
   const Departed& departed_in(const LimitConfig& limit) const;
   LimitSnapshot shown(flow::LimitIndex limit, const flow::LimitReading& reading) const;

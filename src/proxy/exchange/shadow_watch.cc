@@ -27,11 +27,12 @@ void ShadowWatch::change(flow::Time now, std::vector<LimitConfig> limits) {
   limits_.change(now, configured_);
 }
 
-WouldWait ShadowWatch::took_off(flow::Time now, flow::LaneKey lane, int weight, Duration most) {
+WouldWait ShadowWatch::took_off(flow::Time now, flow::LaneKey lane, const flow::Load& load, Duration most) {
   if (!limits_.has_room_for(lane.group)) lane.group = kOtherGroups;
-  const auto held = limits_.took_off(now, lane, weight, most.count());
+  const auto held = limits_.took_off(now, lane, load, most.count());
   for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (governs(configured_[i], lane.route)) counts_[i].units += static_cast<std::uint64_t>(weight);
+    if (governs(configured_[i], lane.route))
+      counts_[i].units += static_cast<std::uint64_t>(configured_[i].unit.empty() ? load.weight : load.cost);
   }
   if (held.by == flow::kNoLimit) return {};
   const auto by = static_cast<std::size_t>(held.by);

@@ -29,7 +29,7 @@ class ShadowWatch {
   void change(flow::Time now, std::vector<LimitConfig> limits);
 
   /// A request takes off. `most`: after so long a wait it would have been refused, and would not count.
-  WouldWait took_off(flow::Time now, flow::LaneKey lane, int weight, Duration most);
+  WouldWait took_off(flow::Time now, flow::LaneKey lane, const flow::Load& load, Duration most);
 
   /// Adds those of the upstream.
   void show(flow::Time now, std::vector<LimitSnapshot>& into) const;

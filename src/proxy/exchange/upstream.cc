@@ -31,7 +31,7 @@ Upstream::Upstream(const Services& services, std::string its_name, std::size_t i
       queue_(std::move(its_queue)),
       prefix_(prefix_of(name, *queue_)),
       routes_(routes_of(its_settings, prefix_)) {
-  groups_.change(services_, queue_->name, settings);
+  groups_.change(services_, queue_->name, settings, body_terms_of(its_settings));
 }
 
 void Upstream::change(const UpstreamSettings& its_settings, Queue its_queue) {
@@ -40,7 +40,7 @@ void Upstream::change(const UpstreamSettings& its_settings, Queue its_queue) {
   connections = services_.connections.of(its_settings.tls);
   routes_ = routes_of(its_settings, prefix_);
   settings = that_hold(its_settings);
-  groups_.change(services_, queue_->name, settings);
+  groups_.change(services_, queue_->name, settings, body_terms_of(its_settings));
 }
 
 /// Of the limits of routes only its own.

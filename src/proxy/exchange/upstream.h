@@ -39,14 +39,17 @@ class Upstream {
   /// Applies new settings, the pool that the services have for them, and a queue.
   void change(const UpstreamSettings& its_settings, Queue its_queue);
   /// The file has it no longer. How groups are called may have changed.
-  void retire() { groups_.change(services_, queue_->name, settings); }
+  void retire() { groups_.change(services_, queue_->name, settings, groups_.body_terms()); }
 
   /// The group of a request, or kOtherGroups if the limiter has no room for another group. Only for upstreams with
   /// groups.
-  std::string group_of(const http::Target& target, const http::Fields& fields) {
-    return groups_.of(target, fields, queue_->limiter(), services_, queue_->name);
+  /// `text`: its name in the body, if that has it.
+  std::string group_of(const http::Target& target, const http::Fields& fields, std::string_view text) {
+    return groups_.of(target, fields, text, queue_->limiter(), services_, queue_->name);
   }
   const std::optional<Grouping>& grouping() const { return groups_.grouping(); }
+  /// What is read from bodies: costs, and names of groups. Null: nothing.
+  const std::shared_ptr<const BodyTerms>& body_terms() const { return groups_.body_terms(); }
   /// Null: it has none. A change of the settings makes new ones.
   const std::shared_ptr<const Routes>& routes() const { return routes_; }
 
@@ -72,6 +75,8 @@ class Upstream {
   LastMinuteCounts last_minute;
   RetryBudget retries;
   Reach reach;
+  std::optional<flow::Time>
+      told_of_costs;  ///< when an answer last told a cost that cannot be counted, and a notice did
 
  private:
   void show_own(std::vector<LimitSnapshot>& limits) const;

@@ -7,8 +7,10 @@
 
 namespace penstock::proxy {
 
-void UpstreamGroups::change(const Services& services, const std::string& upstream, const UpstreamSettings& settings) {
+void UpstreamGroups::change(const Services& services, const std::string& upstream, const UpstreamSettings& settings,
+                            std::shared_ptr<const BodyTerms> terms) {
   grouping_.reset();
+  body_terms_ = std::move(terms);
   if (!settings.group) return;
   const auto* const redis = redis_of(services.config, settings);
   const bool by_secret = redis && !redis->secret.empty();  // which hides them well enough
@@ -16,10 +18,10 @@ void UpstreamGroups::change(const Services& services, const std::string& upstrea
                     settings.redact);
 }
 
-std::string UpstreamGroups::of(const http::Target& target, const http::Fields& fields, const flow::Limiter& limiter,
-                               const Services& services, const std::string& upstream) {
+std::string UpstreamGroups::of(const http::Target& target, const http::Fields& fields, std::string_view text,
+                               const flow::Limiter& limiter, const Services& services, const std::string& upstream) {
   std::string room;
-  const std::string_view its_name = grouping_->name(target, fields, room);
+  const std::string_view its_name = grouping_->name(target, fields, room, text);
   if (limiter.has_room_for(its_name)) return std::string(its_name);
   if (!std::exchange(others_told_, true)) {
     services.notices({.level = LogLevel::warn,

@@ -3,14 +3,17 @@
 // Part of upstream.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "flow/limiter.h"
 #include "http/fields.h"
 #include "http/target.h"
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
+#include "proxy/exchange/cost_reading.h"
 #include "proxy/exchange/services.h"
 #include "proxy/route/grouping.h"
 
@@ -19,18 +22,23 @@ namespace penstock::proxy {
 class UpstreamGroups {
  public:
   /// By the rule of these settings, of which a copy of `redact` is not made; without a rule there are no groups.
-  void change(const Services& services, const std::string& upstream, const UpstreamSettings& settings);
+  /// `terms`: what is read from bodies from now on.
+  void change(const Services& services, const std::string& upstream, const UpstreamSettings& settings,
+              std::shared_ptr<const BodyTerms> terms);
 
   const std::optional<Grouping>& grouping() const { return grouping_; }
+  /// What is read from bodies: costs, and names of groups. Null: nothing.
+  const std::shared_ptr<const BodyTerms>& body_terms() const { return body_terms_; }
   /// The group of a request, or kOtherGroups if the limiter has no room for another group, which is told once. Needs
-  /// grouping().
-  std::string of(const http::Target& target, const http::Fields& fields, const flow::Limiter& limiter,
-                 const Services& services, const std::string& upstream);
+  /// grouping(). `text` as in Grouping.
+  std::string of(const http::Target& target, const http::Fields& fields, std::string_view text,
+                 const flow::Limiter& limiter, const Services& services, const std::string& upstream);
   /// Replaces the names of groups by what people may see.
   void label(UpstreamSnapshot& shown) const;
 
  private:
   std::optional<Grouping> grouping_;  // nothing: there are no groups
+  std::shared_ptr<const BodyTerms> body_terms_;
   bool others_told_ = false;
 };
 

@@ -80,6 +80,12 @@ void UpstreamQueue::land(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.land(now, ticket, commands_); });
 }
 
+void UpstreamQueue::settle(flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  apply([&](flow::Time now) {
+    if (limiter_->settle(now, lane, departure, cost)) flow::units_came(scheduler_, now, lane, commands_);
+  });
+}
+
 void UpstreamQueue::cancel(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.cancel(now, ticket, commands_); });
 }
@@ -132,6 +138,10 @@ bool UpstreamQueue::end_pauses() {
 
 void UpstreamQueue::stop_alone(flow::Ticket ticket, Duration longest) {
   scheduler_.pause(services_.loop.now(), {}, std::nullopt, longest.count(), ticket, true);
+}
+
+flow::WaitingUnits UpstreamQueue::units_waiting() const {
+  return scheduler_.forecast().units_waiting(services_.loop.now());
 }
 
 void UpstreamQueue::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) {

@@ -79,13 +79,15 @@ class UpstreamQueue final : public flow::LimiterEvents {
   WouldWait take(TakenDeparture& taken, flow::LaneKey lane, std::string_view route, const flow::Departure& departure,
                  Duration max_wait) {
     late_.take(taken, lane, departure);
-    return limits_.departed(flow::LaneKey(lane.group, route), departure.weight, max_wait);
+    return limits_.departed(flow::LaneKey(lane.group, route), departure.load(), max_wait);
   }
   /// Its bytes have left.
   void left(flow::Ticket ticket, TakenDeparture& taken, flow::LaneKey lane, flow::Time now) {
     taken.left(now, *limiter_, lane);
     if (scheduler_.gates().any()) scheduler_.left(now, ticket);
   }
+  /// What the request that took this departure has cost is known.
+  void settle(flow::LaneKey lane, const flow::Departure& departure, int cost);
   /// The final head of the answer to a request in flight has come. Also called from inside libcurl: what this decides
   /// is carried out soon after.
   void observe(const Pausing::Answer& answer);
@@ -133,6 +135,7 @@ class UpstreamQueue final : public flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
+  flow::WaitingUnits units_waiting() const override;
 
   const std::string name;     ///< the quota's or the entry's, or host:port
   UpstreamSettings settings;  ///< without limits in shadow mode, of which only people know

@@ -49,6 +49,7 @@ LimitSnapshot limit_snapshot(const LimitConfig& limit, const flow::LimitReading&
           .kind = std::string(limit_key(limit.kind)),
           .allows = std::visit(Allows{}, limit.kind),
           .route = limit.route,
+          .unit = limit.unit,
           .mode = limit.mode,
           .shared = reading.shared,
           .known = reading.known,

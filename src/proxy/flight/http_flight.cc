@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "http/forwarding.h"
+#include "http/grammar.h"
 #include "proxy/exchange/address_check.h"
 #include "proxy/exchange/time_limits.h"
 #include "proxy/exchange/transfer_refusal.h"
@@ -113,7 +114,12 @@ void HttpFlight::send() {
   order.connect_timeout = exchange_.timeouts().connect;
   const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
   order.lines.reserve(fields.bytes(), fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) order.lines.add(fields[i].name, fields[i].value);
+  const bool in_no_coding = exchange_.load.cost && exchange_.load.cost->reads_answers();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!in_no_coding || !http::equal_ignoring_case(fields[i].name, "accept-encoding"))
+      order.lines.add(fields[i].name, fields[i].value);
+  }
+  if (in_no_coding) order.lines.add("Accept-Encoding", "identity");
   transfer_ = connections(order).start(std::move(order), *this);
 }
 

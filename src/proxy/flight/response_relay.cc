@@ -37,6 +37,7 @@ void ResponseRelay::pass_interim() {
 void ResponseRelay::pass_head(Again why) {
   answered_ = true;
   first_byte_ = services_.loop.now() - exchange_.took_off;
+  if (exchange_.load.cost) exchange_.load.cost->answer_begins(head().fields);
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
   const auto& via = services_.config.proxy.via;
   const int attempts = exchange_.sendings.attempts;
@@ -66,6 +67,7 @@ bool ResponseRelay::may_name_what_no_waiting_cures() const {
 
 void ResponseRelay::pass_body(std::string_view bytes) {
   bytes_ += bytes.size();
+  if (exchange_.load.cost) exchange_.load.cost->answer_came(bytes);
   if (held_) {
     if (held_->append(bytes)) return;
     pass_held();

@@ -21,12 +21,14 @@ Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipK
       labels_(labels),
       secret_(secret) {}
 
-std::string_view Grouping::name(const http::Target& target, const http::Fields& fields, std::string& room) const {
+std::string_view Grouping::name(const http::Target& target, const http::Fields& fields, std::string& room,
+                                std::string_view text) const {
   room.clear();
   switch (by_) {
     case GroupRule::By::path:
       return shortened(secret_.empty() ? by_path(target.path(), room) : by_secret_path(target.path(), room), room);
     case GroupRule::By::header: return shortened(target.tunnel ? "" : fields.find(header_).value_or(""), room);
+    case GroupRule::By::json: return shortened(text, room);
     case GroupRule::By::host: return shortened(target.host, room);
   }
   return kNoGroup;

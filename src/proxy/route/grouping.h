@@ -32,9 +32,11 @@ class Grouping {
   Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels = nullptr,
            std::span<const std::string> secret = {});
 
-  /// The group's name, never empty: a view into `target` or `fields`, or into `room` if it had to be composed. Where it
-  /// has a secret part of the path, it is `…` and the digits of its hash.
-  std::string_view name(const http::Target& target, const http::Fields& fields, std::string& room) const;
+  /// The group's name, never empty: a view into `target`, `fields` or `text`, or into `room` if it had to be composed.
+  /// Where it has a secret part of the path, it is `…` and the digits of its hash. `text` is what a JSON body has under
+  /// the path of the rule.
+  std::string_view name(const http::Target& target, const http::Fields& fields, std::string& room,
+                        std::string_view text = {}) const;
 
   /// The name as people may see it. A header's value may be a credential, so it is shown as 12 hexadecimal digits:
   /// those that its Redis keys begin with, or others if there is a `labels` key.

@@ -29,6 +29,13 @@ class Words {
     const auto end = std::to_chars(digits, std::end(digits), number).ptr;
     keep({digits, static_cast<std::size_t>(end - digits)});
   }
+  /// One word: both, and a blank between them.
+  void numbers(std::int64_t first, std::int64_t second) {
+    char one[24], other[24];
+    const auto end_of_one = std::to_chars(one, std::end(one), first).ptr;
+    const auto end_of_other = std::to_chars(other, std::end(other), second).ptr;
+    join({std::string_view(one, end_of_one), " ", std::string_view(other, end_of_other)});
+  }
   /// One word made of several pieces, copied.
   void join(std::initializer_list<std::string_view> pieces) {
     std::string& word = more_room();

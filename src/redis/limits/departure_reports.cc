@@ -50,8 +50,17 @@ void DepartureReports::look_at_limits() {
   learns_ = std::ranges::any_of(limits_, learns);
 }
 
-void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
-  calls_.give_back(lane, late_.take_back(told_by(lane), at, weight), weight, not_counting(lane, epoch));
+void DepartureReports::give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load, flow::ConfigEpoch epoch) {
+  calls_.give_back(lane, late_.take_back(told_by(lane), at, load), load, not_counting(lane, epoch));
+}
+
+/// What Redis was told of as late is told first, so that it stands where it is to be corrected.
+void DepartureReports::settle(flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  if (cost == departure.cost || departure.unlimited || departure.in_redis <= 0) return;
+  if (!calls_.args().counts_cost() || !calls_.connected()) return;
+  late_.tell_now();
+  if (cost > departure.cost) recent_.add(calls_.clock().to_script(calls_.now()), cost - departure.cost);
+  calls_.settle(lane, departure, cost, not_counting(lane, departure.epoch));
 }
 
 /// A departure of which Redis was not told counts in no limit there.
@@ -77,9 +86,10 @@ void DepartureReports::move(flow::LaneKey lane, flow::Departure& departure) {
   if (departure.in_redis <= 0 || !calls_.connected() || !calls_.clock().known()) return;
   if (std::ranges::none_of(limits_, looks_back)) return;
   const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
+  departure.late_in_redis += departure.in_redis - from;
   // In another window it counts once more, from when Redis hears of it; later than that does no harm.
-  recent_.add(departure.in_redis + flow::kHorizon, departure.weight);
-  late_.add(told_by(lane), {from, departure.in_redis, departure.weight});
+  recent_.add(departure.in_redis + flow::kHorizon, largest(departure.load()));
+  late_.add(told_by(lane), {from, departure.in_redis, departure.load()});
 }
 
 void DepartureReports::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved,

@@ -25,7 +25,9 @@ class DepartureReports {
                    const std::vector<LimitConfig>& limits);
 
   /// A departure that no request takes; `at` is its time in Redis.
-  void give_back(flow::LaneKey lane, std::int64_t at, int weight, flow::ConfigEpoch epoch);
+  void give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load, flow::ConfigEpoch epoch);
+  /// The request that took this departure has cost so much.
+  void settle(flow::LaneKey lane, const flow::Departure& departure, int cost);
   /// It leaves at `departure.at`, which is later than Redis has it. Sets the time at which Redis has it from now on.
   void move(flow::LaneKey lane, flow::Departure& departure);
   /// The upstream refused a request that took this departure.

@@ -36,16 +36,17 @@ WhenDown Fallback::rule() const {
   return recovering(calls_) && (holds_ || configured == WhenDown::share) ? WhenDown::wait : configured;
 }
 
-void Fallback::note_left(const BookReply& reply, flow::LaneKey lane, std::int64_t taken) {
+void Fallback::note_left(const BookReply& reply, flow::LaneKey lane, const flow::DepartureSearch::Taken& taken) {
   if (calls_.when_down() != WhenDown::share || shadow_.has_untold()) return;
   std::size_t next = 0;
   for (const flow::LimitIndex limit : calls_.args().places_of(lane)) {
     if (next == reply.left.size()) return;
-    const auto& [until, units] = reply.left[next++];
+    const auto& [until, left] = reply.left[next++];
     if (until == 0) {
-      if (taken > 0) shadow_.note_taken(lane.group, limit, taken);
+      const std::int64_t units = calls_.args().counts_cost(limit) ? taken.cost : taken.units;
+      if (taken.departures > 0) shadow_.note_taken(lane.group, limit, units);
     } else {
-      shadow_.note_left(lane.group, limit, {.until = static_cast<flow::Instant>(until), .units = units});
+      shadow_.note_left(lane.group, limit, {.until = static_cast<flow::Instant>(until), .units = left});
     }
   }
 }

@@ -23,7 +23,7 @@ class Fallback {
   void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
   /// Notes what is left of each limit, by which it would go on. `lane` is that of the ask, which took so many units.
   /// Skipped while Redis has not been told of everything that was granted alone.
-  void note_left(const BookReply& reply, flow::LaneKey lane, std::int64_t taken);
+  void note_left(const BookReply& reply, flow::LaneKey lane, const flow::DepartureSearch::Taken& taken);
   /// Updates the number of processes by which the limits are divided. To be called when Redis goes; then divide().
   void count_sharers();
   /// From now on the limits are kept by this process's part. Only for `share`: by the other rules nothing leaves

@@ -15,6 +15,19 @@ Grants::Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, Dep
                Semaphores& semaphores)
     : calls_(calls), shadow_(shadow), kept_(kept), reports_(reports), semaphores_(semaphores) {}
 
+bool Grants::at_hand(Time now, const flow::Ask& ask, Booking& booking) {
+  if (!semaphores_.permits_only() && (ask.weight > 0 || kept_.own())) return false;
+  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
+  if (!at_hand) return false;
+  const flow::ConfigEpoch epoch = shadow_.all().epoch();
+  for (std::size_t i = 0; i < at_hand->count; ++i) {
+    shadow_.book(ask.lane(), booking.departures.emplace_back(
+                                 flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch, .cost = ask.cost}));
+  }
+  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
+  return true;
+}
+
 void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking) {
   booking.clear();
   Time last = shadow_.recalled(asking.base);
@@ -27,10 +40,11 @@ void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking
                                                         .weight = asking.weight,
                                                         .limited_by = static_cast<flow::LimitIndex>(limit),
                                                         .epoch = asking.epoch,
-                                                        .in_redis = at});
+                                                        .in_redis = at,
+                                                        .cost = asking.cost});
     shadow_.book(asking.lane(), departure);
     if (last > calls_.clock().to_loop(at) + flow::kOnTime) reports_.move(asking.lane(), departure);
-    shadow_.recent().add(reply.now, asking.weight);
+    shadow_.recent().add(reply.now, largest(asking.load()));
   }
   booking.stop = reply.stop.value_or(Stop::turn);
   booking.scope = reply.scope;
@@ -55,7 +69,7 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
 void Grants::decline(const Asking& asking, std::int64_t at, Booking& booking) {
   booking.scope = Scope::group;
   booking.ask_again = calls_.now();
-  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.lane(), at, asking.weight, asking.epoch);
+  if (asking.weight > 0 && calls_.connected()) reports_.give_back(asking.lane(), at, asking.load(), asking.epoch);
   semaphores_.ended(asking.lane());
 }
 
@@ -70,7 +84,7 @@ void Grants::ask_in_time(Booking& booking) const {
 void Grants::take_back(const Asking& asking, const BookReply& reply) {
   if (asking.weight == 0) return;  // it took only permits, and these are spare already
   for (auto last = reply.departures.rbegin(); last != reply.departures.rend(); ++last) {
-    reports_.give_back(asking.lane(), last->at, asking.weight, asking.epoch);
+    reports_.give_back(asking.lane(), last->at, asking.load(), asking.epoch);
   }
 }
 

@@ -20,6 +20,8 @@ class Grants {
   Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DepartureReports& reports,
          Semaphores& semaphores);
 
+  /// If only permits are needed, permits of flights that landed start waiting lanes of this process: true.
+  bool at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
   /// To be called first with each reply, with its limits named.
   void take_permits(const Asking& asking, const BookReply& reply);
   /// Fills `booking`.

@@ -56,6 +56,13 @@ void HeldSemaphore::count_existing(std::size_t departures, Time now) {
   adopted.add(static_cast<std::int64_t>(departures), now);
 }
 
+/// Flights that were adopted meanwhile count as granted, under numbers that Redis may have given to this ask. They may
+/// have ended since, and their numbers been returned: so Redis is to be told of these as of adopted ones.
+void HeldSemaphore::took(std::size_t departures, Time sent, Time now) {
+  if (departures == 0) return;
+  adopted.since(sent) ? count_existing(departures, now) : permits.use(static_cast<std::int64_t>(departures));
+}
+
 void HeldSemaphore::ask_ended(std::int64_t claim) {
   permits.unclaim(claim);
   asks.end();

@@ -56,6 +56,8 @@ class AdoptedFlights {
     tolerated_ = std::min(tolerated_, registering_ ? permits.in_use() : permits.excess());
   }
   void forget() { tolerated_ = 0; }
+  /// Some were adopted after something was told at `sent`.
+  bool since(flow::Time sent) const { return sent <= at_; }
   std::int64_t tolerated() const { return tolerated_; }
   /// Redis has not told yet how many have no permit.
   bool registering() const { return registering_; }
@@ -122,6 +124,8 @@ struct HeldSemaphore {
   }
   void flight_ended(bool keep);
   void count_existing(std::size_t departures, flow::Time now);
+  /// An ask that told of this semaphore at `sent` was granted departures.
+  void took(std::size_t departures, flow::Time sent, flow::Time now);
   void ask_ended(std::int64_t claim);
   /// The semaphore is gone.
   void retire();

@@ -40,7 +40,8 @@ flow::DepartureSearch::Others KeptLimits::reserved_by_others(flow::LaneKey lane)
 
 /// `times` is 1, or -1 when the reservation ends. It may have begun when no limit was of a route.
 void KeptLimits::reserve(const Asking& asking, int times) {
-  const flow::DepartureSearch::Taken one{.departures = times, .units = std::int64_t{times} * asking.weight};
+  const flow::DepartureSearch::Taken one{
+      .departures = times, .units = std::int64_t{times} * asking.weight, .cost = std::int64_t{times} * asking.cost};
   reserved_.add(one);
   if (!some_of_routes_ && of_groups_.empty()) return;
   const auto add = [&one](auto& map, const std::string& name) {
@@ -110,7 +111,7 @@ bool KeptLimits::keeps(const Asking& asking, LimitIndex limit) const {
 bool KeptLimits::still_allow(const Asking& asking, Time& at) const {
   if (!asking.reserved) return true;
   const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
-  const auto from = shadow_.all().allowed_from(at, asking.lane(), asking.weight, asking.epoch, counts);
+  const auto from = shadow_.all().allowed_from(at, asking.lane(), asking.load(), asking.epoch, counts);
   if (!from || *from > std::max(at, calls_.now())) return false;
   at = *from;
   return true;

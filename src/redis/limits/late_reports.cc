@@ -12,9 +12,9 @@ using Move = ScriptArgs::Move;
 constexpr flow::Time kGathered = 1'000;
 
 /// From when Redis knows the departure: a move to `at` that it was not told yet is taken out.
-std::int64_t known_from(LateReports::Moves& moves, std::int64_t at, int weight) {
+std::int64_t known_from(LateReports::Moves& moves, std::int64_t at, const flow::Load& load) {
   const auto [first, last] = std::ranges::equal_range(moves, at, {}, &Move::to);
-  const auto earlier = std::ranges::find(first, last, weight, &Move::weight);
+  const auto earlier = std::ranges::find(first, last, load, &Move::load);
   if (earlier == last) return at;
   const std::int64_t from = earlier->from;
   moves.erase(earlier);
@@ -30,15 +30,15 @@ void LateReports::add(flow::LaneKey lane, const ScriptArgs::Move& move) {
   auto known = moves_.find(lane);
   if (known == moves_.end()) known = moves_.try_emplace(flow::LaneName(lane)).first;
   Moves& moves = known->second;
-  const std::int64_t from = known_from(moves, move.from, move.weight);
-  moves.insert(std::ranges::upper_bound(moves, move.to, {}, &Move::to), {from, move.to, move.weight});
+  const std::int64_t from = known_from(moves, move.from, move.load);
+  moves.insert(std::ranges::upper_bound(moves, move.to, {}, &Move::to), {from, move.to, move.load});
   overdue_ |= move.to - from > flow::kHorizon;
 }
 
-std::int64_t LateReports::take_back(flow::LaneKey lane, std::int64_t at, int weight) {
+std::int64_t LateReports::take_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load) {
   const auto known = moves_.find(lane);
   if (known == moves_.end()) return at;
-  const std::int64_t from = known_from(known->second, at, weight);
+  const std::int64_t from = known_from(known->second, at, load);
   if (known->second.empty()) moves_.erase(known);
   return from;
 }

@@ -25,7 +25,7 @@ class LateReports {
   void add(flow::LaneKey lane, const ScriptArgs::Move& move);
   /// A departure that is last known to be at `at` is given back: Redis need not be told that it moved. Returns the time
   /// at which Redis has it.
-  std::int64_t take_back(flow::LaneKey lane, std::int64_t at, int weight);
+  std::int64_t take_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load);
   /// Reports all collected moves.
   void tell_now();
   /// The same, if some departure is so late (beyond the horizon) that an ask could be granted its place.

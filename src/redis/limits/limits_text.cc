@@ -58,6 +58,7 @@ std::string in_words(const LimitConfig& limit) {
   std::string text(limit_key(limit.kind));
   text += " { " + std::visit([](const auto& kind) { return parameters(kind); }, limit.kind);
   if (limit_name(limit) != limit_key(limit.kind)) text.append(", name: ").append(limit_name(limit));
+  if (!limit.unit.empty()) text += ", unit: " + limit.unit;
   if (limit.per == LimitConfig::Per::group) text += ", per: group";
   if (!limit.route.empty()) text += ", route: " + limit.route;
   return text + " }";

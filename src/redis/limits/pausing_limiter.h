@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,11 +29,18 @@ class PausingLimiter final : public flow::Limiter {
   PausingLimiter& operator=(const PausingLimiter&) = delete;
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
-  flow::LimitIndex forbids(int weight, std::string_view route) const override { return local_->forbids(weight, route); }
+  flow::LimitIndex forbids(const flow::Load& load, std::string_view route) const override {
+    return local_->forbids(load, route);
+  }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override;
+  std::unique_ptr<flow::RehearsedLimiter> rehearsal(flow::Time now,
+                                                    std::span<const std::string_view> groups) const override;
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
     local_->give_back(now, lane, departure);
+  }
+  bool settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) override {
+    return local_->settle(now, lane, departure, cost);
   }
   void refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
     local_->refused(now, lane, departure);

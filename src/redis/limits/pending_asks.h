@@ -39,9 +39,11 @@ struct Asking {
   /// If the limits have changed since it was sent: present places of the numbers in its reply.
   std::optional<std::vector<flow::LimitIndex>> former_places = {};
   std::string former_line = {};  ///< likewise, the line in which the lane stood then
+  int cost = 1;
 
   flow::LaneKey lane() const { return flow::LaneKey(group, route); }
-  flow::Ask ask() const { return {.group = group, .route = route, .count = count, .weight = weight}; }
+  flow::Load load() const { return flow::Load(weight, cost); }
+  flow::Ask ask() const { return {.group = group, .route = route, .count = count, .weight = weight, .cost = cost}; }
 };
 
 class PendingAsks {

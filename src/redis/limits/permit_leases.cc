@@ -114,14 +114,14 @@ void PermitLeases::answered(Entry& entry, const Ask& ask, Time sent, const Permi
   HeldSemaphore& of = entry.second;
   const bool in_line = !of.asks.superseded(), gone = is_gone(entry);
   of.ask_ended(ask.claim);
-  if (!gone) of.permits.use(static_cast<std::int64_t>(ask.departures));
+  if (!gone) of.took(ask.departures, sent, loop_.now());
   of.learn(reply, sent, loop_.now());
   if (of.look_at > 0) wake_by(of.look_at);
   of.awaited.erase(flow::LaneName(ask.lane));
   const bool waits = ask.awaited > 0 && !gone;
   if (waits) of.awaited.emplace(flow::LaneName(ask.lane), ask.awaited);
   of.in_line = of.waiting();
-  if (of.permits.spare() > 0 || (waits && !in_line)) tell_later(entry);
+  if (of.permits.spare() > 0 || of.adopted.registering() || (waits && !in_line)) tell_later(entry);
   if (of.called) see_to(entry);
   cut(entry, of.permits.excess());
 }

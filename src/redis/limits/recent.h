@@ -11,8 +11,12 @@
 #include <utility>
 
 #include "flow/limit.h"
+#include "flow/load.h"
 
 namespace penstock::redis {
+
+/// As many units at least as any limit counts.
+inline std::int64_t largest(const flow::Load& load) { return std::max(load.weight, load.cost); }
 
 class Recent {
  public:

@@ -162,7 +162,7 @@ void Recovery::tick(Time now) {
   const Time touched = calls_.touched();
   const bool wanted = wait_list_.in_use(now) || !quarantine_.empty() ||
                       (semaphores_.any() && touched > 0 && now - touched >= kHeadKept);
-  if (wanted && calls_.touch_due(now)) look(now);
+  if (wanted && touch_due(calls_, now)) look(now);
   quarantine_.tick();
 }
 
@@ -258,7 +258,7 @@ void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Tim
   } else {
     calls_.memory().enter(reply->generation);
     semaphores_.heard(reply->permits, told);
-    fallback_.note_left(*reply, {}, 0);
+    fallback_.note_left(*reply, {}, {});
     if (recovering(calls_)) join();
   }
 }

@@ -3,6 +3,8 @@
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <tuple>
 #include <variant>
 
@@ -58,9 +60,17 @@ std::string hashed(std::string_view name) {
 
 std::string spelt_route(std::string_view name) { return name.empty() ? std::string() : hashed(name); }
 
-/// The limit's part of its key; a group's hash follows the colon.
+/// A limit's mode, in capitals if it counts the cost.
+std::string spelt_mode(const LimitConfig& limit) {
+  const bool refuses = limit.mode == LimitConfig::Mode::refuse;
+  if (limit.unit.empty()) return refuses ? "r" : "d";
+  return refuses ? "R" : "D";
+}
+
+/// The limit's part of its key; a group's hash follows the colon. No name has a comma.
 std::string spelt(const LimitConfig& limit) {
-  const std::string name(limit_name(limit));
+  std::string name(limit_name(limit));
+  if (!limit.unit.empty()) name += "," + limit.unit;
   const std::string_view colon = limit.per == LimitConfig::Per::group ? ":" : "";
   if (limit.route.empty()) return name + std::string(colon);
   return std::string(limit_key(limit.kind)) + hashed(limit.route + '\n' + name) + std::string(colon);
@@ -77,7 +87,8 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
       head_(begin_ + "head"),
       alive_(begin_ + "alive"),
       pause_(begin_ + "pause"),
-      line_(begin_ + "line:") {
+      line_(begin_ + "line:"),
+      waiting_(alive_ + ":waiting") {
   set_limits(limits);
 }
 
@@ -85,7 +96,7 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
   places_.clear();
   routes_.clear();
-  holds_all_ = false;
+  holds_all_ = counts_cost_ = false;
   hash_ = hash_of(limits);
   limits_report_ = make_limits_report(limits);
   for (std::size_t i = 0; i < limits.size(); ++i) {
@@ -94,14 +105,17 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     const bool of_group = limit.per == LimitConfig::Per::group;
     places_.push_back(static_cast<flow::LimitIndex>(i));
     const bool narrow = flow::scope_of(limit) != flow::Booking::Scope::upstream;
-    holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    counts_cost_ |= !limit.unit.empty();
+    const bool counts_ahead = !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    holds_all_ |= counts_ahead;
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
-    limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
-                       .of_group = of_group,
-                       .route = limit.route,
-                       .key = begin_ + spelt(limit),
-                       .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u",
-                                     limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+    limits_.push_back(
+        {.place = static_cast<flow::LimitIndex>(i),
+         .of_group = of_group,
+         .counts_ahead = counts_ahead,
+         .route = limit.route,
+         .key = begin_ + spelt(limit),
+         .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u", spelt_mode(limit), a, b, c}});
   }
   add_route(limits, {});
   for (const Limit& limit : limits_) {
@@ -143,19 +157,19 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   asked.processes.empty() ? words.add(touch) : words.join({touch, " ", asked.processes});
   words.keep(line);
   words.number(static_cast<std::int64_t>(asked.count));
-  words.number(asked.weight);
+  add_load(words, asked.load);
   words.number(asked.more);
   words.add(asked.touch ? limits_report_ : hash_);
   add_limits(call, lane, asked.without, asked.permits);
 }
 
 void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
-                           int weight, std::span<const flow::LimitIndex> without) const {
+                           const flow::Load& load, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.add("1");
   call.arguments.number(at);
-  call.arguments.number(weight);
+  add_load(call.arguments, load);
   add_limits(call, lane, without);
 }
 
@@ -167,9 +181,28 @@ void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, flow
   for (const Move& move : moves) {
     call.arguments.number(move.from);
     call.arguments.number(move.to);
-    call.arguments.number(move.weight);
+    add_load(call.arguments, move.load);
   }
   add_limits(call, lane, without);
+}
+
+void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane,
+                        const flow::Departure& departure, int cost, std::span<const flow::LimitIndex> without) const {
+  std::vector<flow::LimitIndex> left_out(without.begin(), without.end());
+  for (const Limit& limit : limits_) {
+    if (!limit.by_cost()) left_out.push_back(limit.place);
+  }
+  const LineKey line = lines_of(lane).line;
+  call.keys.add(head_);
+  if (!std::string_view(line).empty()) add_line(call.keys, line);
+  call.arguments.add(generation);
+  call.arguments.number(departure.in_redis);
+  call.arguments.number(departure.in_redis - departure.late_in_redis);
+  call.arguments.numbers(departure.cost, cost);
+  call.arguments.add(channel_);
+  call.arguments.add(upstream_);
+  call.arguments.keep(line);
+  add_limits(call, lane, left_out);
 }
 
 void ScriptArgs::refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,
@@ -231,6 +264,7 @@ void ScriptArgs::reset(ScriptCall& call, std::string_view generation, flow::Lane
     call.arguments.add(word);
   }
   call.arguments.keep(narrow ? std::string_view(line) : std::string_view());
+  if (counter->by_cost()) call.arguments.add("cost");
 }
 
 void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
@@ -287,6 +321,38 @@ void ScriptArgs::look(ScriptCall& call, std::span<const OfGroup> limits) const {
     for (std::size_t i = 0; i < 5; ++i) call.arguments.add(known->arguments[i]);
     call.arguments.add(known->arguments[0] == kSemaphore ? kTellsNothing : std::string_view(known->arguments[5]));
   }
+}
+
+std::vector<flow::LimitIndex> ScriptArgs::places_ahead() const {
+  std::vector<flow::LimitIndex> places;
+  for (const Limit& limit : limits_) {
+    if (limit.counts_ahead) places.push_back(limit.place);
+  }
+  return places;
+}
+
+void ScriptArgs::look_ahead(ScriptCall& call, LookAhead what) const {
+  call.keys.add(head_);
+  call.keys.add(waiting_);
+  call.arguments.add(process_name_);
+  call.arguments.add(what == LookAhead::tell ? "tell" : "read");
+  for (const std::string& word : {std::cref(channel_), std::cref(upstream_), std::cref(hash_)})
+    call.arguments.add(word);
+  for (const Limit& limit : limits_) {
+    if (!limit.counts_ahead) continue;
+    add_key(call.keys, limit, {});
+    for (const auto& argument : limit.arguments) call.arguments.add(argument);
+  }
+}
+
+void ScriptArgs::report_waiting(ScriptCall& call, const flow::WaitingUnits& units, std::int64_t asks_at) const {
+  call.keys.add(head_);
+  call.keys.add(waiting_);
+  call.arguments.add(process_name_);
+  call.arguments.add("report");
+  call.arguments.number(units.all);
+  call.arguments.number(std::llround(units.per_second * 1'000));
+  call.arguments.number(asks_at);
 }
 
 const ScriptArgs::Limit* ScriptArgs::find(flow::LimitIndex limit) const {

@@ -48,21 +48,25 @@ class ScriptArgs {
     std::string_view group;           ///< its hash; empty: no group's limits apply
     std::string_view route = {};
     std::size_t count = 0;
-    int weight = 1;
+    flow::Load load = {};
     std::int64_t more = 0;                           ///< units beyond these that would leave, too
     std::span<const std::string> permits = {};       ///< what is told of each semaphore that applies, in order
     std::span<const flow::LimitIndex> without = {};  ///< limits left out; they keep their numbers
   };
   void book(ScriptCall& call, const Asked& asked) const;
-  void give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at, int weight,
-                 std::span<const flow::LimitIndex> without = {}) const;
+  void give_back(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t at,
+                 const flow::Load& load, std::span<const flow::LimitIndex> without = {}) const;
   /// A departure booked for `from` that left at `to`, in µs on the script clock.
   struct Move {
     std::int64_t from, to;
-    int weight;
+    flow::Load load;
   };
   void report_late(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::span<const Move> moves,
                    std::span<const flow::LimitIndex> without = {}) const;
+  /// A request that has left with this departure has cost something else than was reserved for it. `without` need not
+  /// name limits that count weights.
+  void settle(ScriptCall& call, std::string_view generation, flow::LaneKey lane, const flow::Departure& departure,
+              int cost, std::span<const flow::LimitIndex> without = {}) const;
   /// The upstream refused a request whose departure was at `departed`, in µs on the script clock.
   void refused(ScriptCall& call, std::string_view generation, flow::LaneKey lane, std::int64_t departed,
                std::span<const flow::LimitIndex> without = {}) const;
@@ -97,6 +101,13 @@ class ScriptArgs {
   /// A limit, and the hash of the group whose it is; empty: of the upstream itself.
   using OfGroup = std::pair<flow::LimitIndex, std::string>;
   void look(ScriptCall& call, std::span<const OfGroup> limits) const;
+  /// Has other processes told that this one looks ahead, or reads what they reported.
+  enum class LookAhead : std::uint8_t { tell, read };
+  void look_ahead(ScriptCall& call, LookAhead what) const;
+  /// Reports to processes that look ahead how much waits here, and when this one asks next, by the script clock.
+  void report_waiting(ScriptCall& call, const flow::WaitingUnits& units, std::int64_t asks_at) const;
+  /// The places of the numbers that limits have in look_ahead(): those of the whole upstream, without semaphores.
+  std::vector<flow::LimitIndex> places_ahead() const;
 
   LaneLines lines_of(flow::LaneKey lane) const {
     const Route& its = route(lane.route);
@@ -126,6 +137,12 @@ class ScriptArgs {
   std::size_t shared() const { return limits_.size(); }
   /// A limit of the whole upstream, not a semaphore, holds lanes of every group and route.
   bool holds_all() const { return holds_all_; }
+  /// That limit counts the cost; without one, some shared limit does.
+  bool counts_cost(flow::LimitIndex limit = flow::kNoLimit) const {
+    if (!counts_cost_ || limit == flow::kNoLimit) return counts_cost_;
+    const Limit* known = find(limit);
+    return known && known->by_cost();
+  }
   /// What other processes are told of these limits.
   const std::string& limits_report() const { return limits_report_; }
 
@@ -133,11 +150,13 @@ class ScriptArgs {
   struct Limit {
     flow::LimitIndex place;
     bool of_group;
+    bool counts_ahead;  // it is of the whole upstream, and no semaphore
     std::string route;  // empty: it governs all requests
     std::string key;    // for a group's limit a prefix: the hash is appended
     bool governs(flow::LaneKey lane) const {
       return !(of_group && lane.group.empty()) && (route.empty() || route == lane.route);
     }
+    bool by_cost() const { return arguments[2] == "D" || arguments[2] == "R"; }
     std::array<std::string, 6> arguments;  // kind, scope, mode, three numbers
   };
 
@@ -158,15 +177,20 @@ class ScriptArgs {
   void add_key(Words& keys, const Limit& limit, std::string_view group) const;
   void add_limits(ScriptCall& call, flow::LaneKey lane, std::span<const flow::LimitIndex> without,
                   std::span<const std::string> permits = {}) const;
+  /// Of a weight alone, where no limit counts the cost.
+  void add_load(Words& words, const flow::Load& load) const {
+    counts_cost_ ? words.numbers(load.weight, load.cost) : words.number(load.weight);
+  }
   void add_line(Words& keys, std::string_view line) const { keys.join({line_, line}); }
 
   const std::string upstream_, process_name_, channel_, begin_;
-  const std::string head_, alive_, pause_, line_;
+  const std::string head_, alive_, pause_, line_, waiting_;
   static constexpr std::string_view kTellsNothing = "0:0:0:0:0:0:0";  // of a semaphore
 
   std::string hash_, limits_report_;  // of the shared limits, see limits_text.h
   std::vector<Limit> limits_;
   bool holds_all_ = false;
+  bool counts_cost_ = false;
   std::vector<flow::LimitIndex> places_;
   std::vector<Route> routes_;
 };

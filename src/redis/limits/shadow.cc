@@ -64,7 +64,7 @@ void Shadow::set_clock(flow::Instant at_zero) {
 }
 
 void Shadow::book(flow::LaneKey lane, flow::Departure& departure) {
-  all_->book(departure.at, lane, departure.weight, departure.epoch);
+  all_->book(departure.at, lane, departure.load(), departure.epoch);
   remember(departure);
 }
 
@@ -82,6 +82,12 @@ void Shadow::give_back(flow::Time now, flow::LaneKey lane, const flow::Departure
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, lane, booked); });
 }
 
+bool Shadow::settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  const flow::Departure booked = as_remembered(departure);
+  untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.settle(now, lane, booked, cost); });
+  return all_->settle(now, lane, booked, cost);
+}
+
 void Shadow::refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) {
   all_->refused(now, lane, as_remembered(departure));
 }
@@ -94,6 +100,7 @@ flow::Departure Shadow::report_late(flow::LaneKey lane, flow::Departure departur
   const flow::Departure booked = as_remembered(departure);
   all_->report_late(lane, booked, at);
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.report_late(lane, booked, at); });
+  departure.late += at - departure.at;
   departure.at = at;
   remember(departure);
   return departure;
@@ -126,7 +133,7 @@ void Shadow::divide_some(flow::Time now, std::vector<flow::LimitIndex> limits, i
 }
 
 void Shadow::change(flow::Time now, std::vector<flow::LimitIndex> by_part) {
-  all_->set_limits(*limits_);
+  all_->set_limits(*limits_, now);
   const auto known = std::exchange(parts_, {});
   for (const auto& limit : *limits_) {
     const auto same = std::ranges::find_if(known, [&](const auto& part) { return flow::same_limit(*part, limit); });
@@ -134,7 +141,7 @@ void Shadow::change(flow::Time now, std::vector<flow::LimitIndex> by_part) {
   }
   by_part_ = std::move(by_part);
   divide(now);
-  untold_.each([this](flow::LocalLimiter& untold) { untold.set_limits(*limits_); });
+  untold_.each([this, now](flow::LocalLimiter& untold) { untold.set_limits(*limits_, now); });
 }
 
 bool Shadow::by_part(flow::LimitIndex limit) const {
@@ -150,8 +157,8 @@ void Shadow::divide(flow::Time now) {
     auto* const part = dynamic_cast<flow::PartOfLimit*>(known.get());
     if (by_part(limit) == (part != nullptr)) return known;
     if (!part) {
-      const auto& kind = parts_[static_cast<std::size_t>(limit)]->kind;
-      known = std::make_unique<flow::PartOfLimit>(std::move(known), kind, left, processes_, at);
+      const LimitConfig& its = *parts_[static_cast<std::size_t>(limit)];
+      known = std::make_unique<flow::PartOfLimit>(std::move(known), its.kind, left, processes_, at, !its.unit.empty());
     } else {
       left = part->left_alone(at, left);
       known = part->release();
@@ -165,8 +172,9 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::share: all_->ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_->epoch()});
-        all_->book_unlimited(now, ask.lane(), ask.weight, all_->epoch());
+        booking.departures.push_back(
+            {.at = now, .weight = ask.weight, .epoch = all_->epoch(), .cost = ask.cost, .unlimited = true});
+        all_->book(now, ask.lane(), ask.load(), all_->epoch(), flow::LocalLimiter::Excess::is_dropped);
       }
       break;
     case WhenDown::wait:
@@ -182,7 +190,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
   for (auto& departure : booking.departures) {
     remember(departure);
     untold_.granted(ask.lane(), departure, at_zero_, rule == WhenDown::open);
-    recent_.granted_alone(departure.weight);
+    recent_.granted_alone(largest(departure.load()));
   }
 }
 

@@ -48,6 +48,7 @@ class Shadow {
   void refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure);
   void learned(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, const flow::Report& report);
   flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at);
+  bool settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost);
   /// All departures, with the limits as they are in force: undivided, or one process's part.
   flow::LocalLimiter& all() { return *all_; }
   /// How many units were granted lately.

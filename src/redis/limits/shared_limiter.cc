@@ -110,13 +110,15 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   wait_list_.asked(now);
   if (calls_.connected()) {
-    if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
+    if (semaphores_.any() && !(ask.weight > 0 && pauses_.may_hold(now)) && grants_.at_hand(now, ask, booking))
+      return true;
     Asking asking{.group = std::string(ask.group),
                   .route = std::string(ask.route),
                   .count = ask.count,
                   .weight = ask.weight,
                   .more = ask.more + units_besides(calls_.args(), ask),
-                  .base = shadow_->remembered(now)};
+                  .base = shadow_->remembered(now),
+                  .cost = ask.cost};
     if (kept_.any() && !kept_.reserve(now, asking, booking)) return true;
     const auto id = pending_asks_.add(now, std::move(asking));
     if (send(now, id)) return false;
@@ -125,21 +127,6 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   recovery_.asked(now);
   fallback_.answer(now, ask, booking);
   if (ask.weight > 0) wait_list_.answered(ask.lane(), lines_of(calls_, ask.lane()), booking);
-  return true;
-}
-
-/// If only permits are needed, permits of flights that landed start waiting lanes of this process.
-bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booking) {
-  const bool only_permits = semaphores_.permits_only() || (ask.weight == 0 && !kept_.own());
-  if (!only_permits || (ask.weight > 0 && pauses_.may_hold(now))) return false;
-  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
-  if (!at_hand) return false;
-  const flow::ConfigEpoch epoch = shadow_->all().epoch();
-  for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_->book(ask.lane(),
-                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
-  }
-  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
 }
 
@@ -153,12 +140,12 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
   asking.claims = semaphores_.claim(asking.lane(), permits_);
   asking.told = calls_.now();
   const UpstreamCalls::Book book{.alive = fleet_.alive(),
-                                 .touch = calls_.touch_due(now),
+                                 .touch = touch_due(calls_, now),
                                  .has_unknown = shadow_->has_unknown(),
                                  .group = asking.group,
                                  .route = asking.route,
                                  .count = asking.count,
-                                 .weight = asking.weight,
+                                 .load = asking.load(),
                                  .more = asking.more,
                                  .permits = permits_,
                                  .without = asking.without};
@@ -228,6 +215,7 @@ void SharedLimiter::apply_reply(const Asking& asking) {
   const Time now = calls_.now();
   grants_.book(asking, reply_, booking_);
   fleet_.on_answer(reply_, calls_.clock());
+  seen_.line().is_old();
   if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
     booking_.ask_again = now;
   }
@@ -247,7 +235,10 @@ void SharedLimiter::apply_reply(const Asking& asking) {
     wait_list_.forget_times();
     Grants::forget_wait(asking, now, booking_);
   } else {
-    fallback_.note_left(reply_, asking.lane(), static_cast<std::int64_t>(reply_.departures.size()) * asking.weight);
+    const auto departures = static_cast<std::int64_t>(reply_.departures.size());
+    fallback_.note_left(
+        reply_, asking.lane(),
+        {.departures = departures, .units = departures * asking.weight, .cost = departures * asking.cost});
   }
   answer(asking.lane());
 }
@@ -301,26 +292,52 @@ Time SharedLimiter::ahead(Time now, flow::LaneKey lane, std::int64_t units, cons
 }
 
 /// By what Redis told last of all processes. For limits of groups, only this process's own memory is known.
-Time SharedLimiter::expected(Time now, flow::LaneKey lane, int weight, std::int64_t units,
+Time SharedLimiter::expected(Time now, flow::LaneKey lane, const flow::Load& load, std::int64_t units,
                              const flow::OtherUnits& others) const {
-  if (!calls_.connected()) return shadow_->all().expected(now, lane, weight, units, others, {});
+  if (!calls_.connected()) return shadow_->all().expected(now, lane, load, units, others, {});
   const Time told = ahead(now, lane, 0, 0);
   if (!quarantine_.empty()) return told;
-  return std::max({told, fleet_.expected(now, lane, weight, units, others),
-                   shadow_->all().expected(now, lane, weight, units, others, fleet_.others())});
+  return std::max({told, fleet_.expected(now, lane, load, units, others),
+                   shadow_->all().expected(now, lane, load, units, others, fleet_.others())});
+}
+
+/// By this process's own memory, and what Redis told of all processes: when that was asked for, or else last.
+std::unique_ptr<flow::RehearsedLimiter> SharedLimiter::rehearsal(Time now,
+                                                                 std::span<const std::string_view> groups) const {
+  if (!calls_.connected() && calls_.when_down() != WhenDown::share) return nullptr;
+  auto copy = shadow_->all().rehearsal(now, groups);
+  if (!calls_.connected() || !quarantine_.empty()) return copy;
+  const LineLook::Seen* const seen = seen_.line().seen(now);
+  copy->answer_as_redis(calls_.clock().usual_round_trip(), lead());
+  seen ? copy->share_with(seen->line, now) : copy->share_with(fleet_.others(), now);
+  copy->add(seen ? seen->limits->limits() : fleet_.whole(), seen != nullptr);
+  // An estimate of Redis counts others in; where these are known, they are counted once.
+  copy->hold_by([this, plays_others = copy->plays_others()](flow::LaneKey lane) {
+    const WaitList::Told told = wait_list_.told(lines_of(calls_, lane));
+    const bool is_counted = plays_others && told.scope == Scope::upstream;
+    return flow::RehearsedLimiter::Told{is_counted ? 0 : told.not_before, flow::kNoLimit, told.scope};
+  });
+  return copy;
 }
 
 void SharedLimiter::give_back(Time now, flow::LaneKey lane, const flow::Departure& departure) {
   shadow_->give_back(now, lane, departure);
   semaphores_.ended(lane);
   if (!calls_.connected() || departure.in_redis <= 0) return;
-  reports_.give_back(lane, departure.in_redis, departure.weight, departure.epoch);
+  reports_.give_back(lane, departure.in_redis, departure.load(), departure.epoch);
 }
 
 flow::Departure SharedLimiter::report_late(flow::LaneKey lane, flow::Departure departure, Time at) {
   departure = shadow_->report_late(lane, departure, at);
   reports_.move(lane, departure);
   return departure;
+}
+
+/// Redis calls the lanes that wait for what it has back, also those of this process.
+bool SharedLimiter::settle(Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) {
+  const bool was_less = shadow_->settle(now, lane, departure, cost);
+  reports_.settle(lane, departure, cost);
+  return was_less && (!calls_.connected() || kept_.own());
 }
 
 void SharedLimiter::refused(Time now, flow::LaneKey lane, const flow::Departure& departure) {
@@ -358,9 +375,7 @@ bool SharedLimiter::shorten_pauses(Time, Time latest) {
   return pauses_.shorten(latest);
 }
 
-bool SharedLimiter::has_room_for(std::string_view group) const {
-  return shadow_->all().has_room_for(group) || shadow_->all().knows(group);
-}
+bool SharedLimiter::has_room_for(std::string_view group) const { return shadow_->all().has_room_for(group); }
 
 bool SharedLimiter::forgettable(Time now) const {
   const bool agreed = quarantine_.empty() && !shadow_->has_unknown();
@@ -409,6 +424,7 @@ void SharedLimiter::message(std::string_view words) {
   if (words == Recovery::kLost) recovery_.hear_memory_lost(now, forgettable(now));
   if (words == kBack && wait_list_.in_use(now)) recovery_.look(now);
   if (words == kGathered) wait_list_.wake(events_);
+  if (words == LineLook::kMessage) return seen_.line().report(events_.units_waiting());
   if (!begins(kLine)) return;
   const auto key = words.substr(std::min(words.size(), kLine.size() + 1));
   pending_asks_.called(

@@ -8,21 +8,19 @@
 namespace penstock::redis {
 
 void Untold::granted(flow::LaneKey lane, const flow::Departure& departure, flow::Instant at_zero, bool unlimited) {
+  using Excess = flow::LocalLimiter::Excess;
+  const Excess excess = unlimited ? Excess::is_dropped : Excess::is_debt;
   granted_until_ = std::max(granted_until_, departure.at);
   for (auto* untold : {&unknown_, told_ != 0 ? &later_ : nullptr}) {
     if (!untold) continue;
     if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(*limits_, at_zero, all_.epoch());
-    if (unlimited) {
-      (*untold)->book_unlimited(departure.at, lane, departure.weight, departure.epoch);
-    } else {
-      (*untold)->book(departure.at, lane, departure.weight, departure.epoch);
-    }
+    (*untold)->book(departure.at, lane, departure.load(), departure.epoch, excess);
   }
 }
 
 /// What the process has taken of a limit that it kept by its part, if it did.
 std::string Untold::taken_or(flow::LimitIndex limit, std::string_view group, const std::string& known) const {
-  std::string taken = all_.limit(limit, group).taken();
+  std::string taken = all_.limits().limit(limit, group).taken();
   return taken.empty() ? known : taken;
 }
 
@@ -32,10 +30,10 @@ std::uint64_t Untold::tell(const Tell& tell) {
       const auto& kind = (*limits_)[static_cast<std::size_t>(limit)].kind;
       const bool is_latest = std::holds_alternative<PacerConfig>(kind) || std::holds_alternative<AdaptiveConfig>(kind);
       if (!all_unknown_) {
-        tell(limit, group, is_latest ? all_.limit(limit, group).state() : taken_or(limit, group, state), {});
+        tell(limit, group, is_latest ? all_.limits().limit(limit, group).state() : taken_or(limit, group, state), {});
       } else {
         tell(limit, group, state,
-             unknown_ ? taken_or(limit, group, unknown_->limit(limit, group).state()) : std::string());
+             unknown_ ? taken_or(limit, group, unknown_->limits().limit(limit, group).state()) : std::string());
       }
     });
   }

@@ -55,7 +55,7 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
                      .group = key_of(book.group),
                      .route = book.route,
                      .count = book.count,
-                     .weight = book.weight,
+                     .load = book.load,
                      .more = book.more,
                      .permits = book.permits,
                      .without = book.without});
@@ -63,12 +63,20 @@ bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   return call(Script::book, std::move(done));
 }
 
-void UpstreamCalls::give_back(flow::LaneKey lane, std::int64_t at, int weight,
+void UpstreamCalls::give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load,
                               std::span<const flow::LimitIndex> without) {
   const GroupKey group = key_of(lane.group);
   call_.clear();
-  args_.give_back(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, weight, without);
+  args_.give_back(call_, memory_.generation(), flow::LaneKey(group, lane.route), at, load, without);
   call(Script::give_back);
+}
+
+void UpstreamCalls::settle(flow::LaneKey lane, const flow::Departure& departure, int cost,
+                           std::span<const flow::LimitIndex> without) {
+  const GroupKey group = key_of(lane.group);
+  call_.clear();
+  args_.settle(call_, memory_.generation(), flow::LaneKey(group, lane.route), departure, cost, without);
+  call(Script::settle);
 }
 
 void UpstreamCalls::report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
@@ -133,10 +141,10 @@ void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, st
   args_.add_state(call_, limit, key_of(group), state, untold);
 }
 
-bool UpstreamCalls::look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done) {
+bool UpstreamCalls::look(Script script, const Fill& fill, Call::Done done) {
   call_.clear();
-  args_.look(call_, limits);
-  return call(Script::look, std::move(done));
+  fill(args_, call_);
+  return call(script, std::move(done));
 }
 
 bool UpstreamCalls::replay(Call::Done done) { return call(Script::replay, std::move(done)); }

@@ -70,7 +70,7 @@ class UpstreamCalls {
     std::string_view group;
     std::string_view route = {};
     std::size_t count = 0;
-    int weight = 1;
+    flow::Load load = {};
     std::int64_t more = 0;
     std::span<const std::string> permits = {};
     std::span<const flow::LimitIndex> without = {};  ///< quarantined limits
@@ -78,12 +78,13 @@ class UpstreamCalls {
   /// For these calls: false: Redis is down, and `done` will not be called. Otherwise it is called once, later, and has
   /// to check ref() first.
   bool book(flow::Time now, const Book& book, Call::Done done);
-  /// Half a second after the last ask that did it, an ask is to `touch`: a process that asks needs no extra call.
-  bool touch_due(flow::Time now) const { return now - touched_ >= kTouchAfter; }
   /// When an ask did it last; 0 or earlier: none did.
   flow::Time touched() const { return touched_; }
 
-  void give_back(flow::LaneKey lane, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
+  void give_back(flow::LaneKey lane, std::int64_t at, const flow::Load& load,
+                 std::span<const flow::LimitIndex> without);
+  void settle(flow::LaneKey lane, const flow::Departure& departure, int cost,
+              std::span<const flow::LimitIndex> without);
   void report_late(flow::LaneKey lane, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
   void refused(flow::LaneKey lane, std::int64_t departed, std::span<const flow::LimitIndex> without);
@@ -99,13 +100,12 @@ class UpstreamCalls {
   void begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in);
   void add_state(flow::LimitIndex limit, std::string_view group, std::string_view state, std::string_view untold);
   bool replay(Call::Done done);
-  /// Tells how these limits stand, see look.lua. OnFailure is not called.
-  bool look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done);
+  /// For people: a script that books nothing, with what `fill` adds. OnFailure is not called.
+  using Fill = std::function<void(const ScriptArgs& args, ScriptCall& into)>;
+  bool look(Script script, const Fill& fill, Call::Done done);
   void publish(std::string_view words) { shared_.publish_to_all(upstream_ + " " + std::string(words)); }
 
  private:
-  static constexpr flow::Time kTouchAfter = AskedLeft::kEvery;
-
   /// Without `done` nothing is called but OnFailure, where it fails.
   bool call(Script script, Call::Done done = {});
 
@@ -124,6 +124,9 @@ class UpstreamCalls {
   AskedLeft asked_left_;  // of routes that have limits of their own
   base::WeakSelf<UpstreamCalls> self_{this};
 };
+
+/// Half a second after the last ask that did it, an ask is to `touch`: a process that asks needs no extra call.
+inline bool touch_due(const UpstreamCalls& calls, flow::Time now) { return now - calls.touched() >= AskedLeft::kEvery; }
 
 inline LaneLines lines_of(const UpstreamCalls& calls, flow::LaneKey lane) {
   const GroupKey group = calls.key_of(lane.group);

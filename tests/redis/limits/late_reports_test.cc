@@ -73,7 +73,7 @@ TEST_F(LateDeparturesTest, that_are_later_still_before_they_are_told_are_one_mov
   late_.add("", {9'000, 9'500, 2});
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
   ASSERT_THAT(told_, SizeIs(2));
-  const auto fields = [](const auto& move) { return std::tuple(move.from, move.to, move.weight); };
+  const auto fields = [](const auto& move) { return std::tuple(move.from, move.to, move.load.weight); };
   std::vector<std::tuple<std::int64_t, std::int64_t, int>> moves;
   std::ranges::transform(told_[0].second, std::back_inserter(moves), fields);
   EXPECT_THAT(moves, ElementsAre(std::tuple(100, 5'000, 1), std::tuple(200, 5'000, 1), std::tuple(300, 9'500, 2)));

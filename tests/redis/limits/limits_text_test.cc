@@ -40,6 +40,11 @@ TEST(LimitsText, leaves_out_what_a_process_keeps_for_itself_and_whether_it_refus
   EXPECT_EQ(text_of({own, refusing}), text_of({pacer_of(4)}));
 }
 
+TEST(LimitsText, says_what_a_limit_counts_where_that_is_not_requests) {
+  const LimitConfig tokens{.kind = SlidingWindowConfig{.max = 7, .interval = 1s}, .unit = "tokens"};
+  EXPECT_EQ(text_of({tokens}), "slidingWindow { max: 7, interval: 1s, unit: tokens }");
+}
+
 TEST(LimitsText, has_the_same_hash_in_any_order_and_another_for_any_parameter) {
   const LimitConfig window{.kind = WindowConfig{.reservoir = 5, .interval = 1s}};
   EXPECT_EQ(hash_of({pacer_of(4), window}), hash_of({window, pacer_of(4)}));

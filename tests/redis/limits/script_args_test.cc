@@ -53,7 +53,7 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                             .touch = true,
                             .group = "0123",
                             .count = 4,
-                            .weight = 2,
+                            .load = 2,
                             .more = 30,
                             .permits = permits_});
   EXPECT_THAT(texts(call_.keys),
@@ -124,6 +124,28 @@ TEST_F(SpellingTest, of_what_is_taken_back) {
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_EQ(texts(call_.arguments)[2], "5000000000");
   EXPECT_THAT(kinds(4), ElementsAre("pacer", "counter", "-", "tokenBucket")) << "no permit goes back by it";
+}
+
+// Its state is under another key than that of the same limit with another unit.
+TEST_F(SpellingTest, of_limits_that_count_the_cost) {
+  const ScriptArgs costs("p", "up", "me",
+                         {{.kind = SlidingWindowConfig{.max = 9, .interval = Duration(7)}, .unit = "tokens"},
+                          {.kind = PacerConfig{.qps = 5},
+                           .name = "each",
+                           .per = LimitConfig::Per::group,
+                           .mode = LimitConfig::Mode::refuse,
+                           .unit = "tokens"},
+                          {.kind = CounterConfig{.max = 3, .period = Duration(8)}}});
+  EXPECT_TRUE(costs.counts_cost(0) && costs.counts_cost(1) && !costs.counts_cost(2));
+  costs.give_back(call_, "g", "0123", 7, flow::Load(2, 900));
+  EXPECT_EQ(texts(call_.arguments)[3], "2 900");
+  call_.clear();
+  costs.settle(call_, "g", "0123", {.in_redis = 5'000'020'000, .cost = 900, .late_in_redis = 20'000}, 20);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123", "p:{up}:slidingWindow,tokens",
+                                             "p:{up}:each,tokens:0123", "p:{up}:counter"));
+  EXPECT_THAT(texts(call_.arguments),
+              ElementsAre("g", "5000020000", "5000000000", "900 20", "p:to:", "up", "0123", "slidingWindow", "u", "D",
+                          "9", "7", "0", "pacer", "n", "R", "5", "0", "0.5", "-", "u", "d", "3", "8", "0"));
 }
 
 TEST_F(SpellingTest, of_departures_that_left_late) {
