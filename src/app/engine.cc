@@ -73,6 +73,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   make_proxy(*std::move(networks));
   if (admin_) {
     admin_->on_resume([this](std::string_view upstream) { return dispatcher_->end_pauses(upstream); });
+    admin_->on_ahead([this](const AheadQuery& query, auto told) { ahead(query, std::move(told)); });
     admin_->look_by(sources_of_viewers());
   }
   drain_ = std::make_unique<Drain>(
@@ -234,6 +235,38 @@ void Engine::submit(Request request, proxy::LocalSink::OnResponse on_response) {
 void Engine::acquire(const std::string& upstream, const PermitOptions& options,
                      proxy::LocalPermit::OnAnswer on_answer) {
   proxy::LocalPermit::acquire(loop_, *dispatcher_, upstream, options, std::move(on_answer));
+}
+
+namespace {
+/// Tells it once, also if the limiter that was to look ends before it has.
+class AwaitedAhead {
+ public:
+  explicit AwaitedAhead(observe::AdminServer::OnAhead told) : told_(std::move(told)) {}
+  ~AwaitedAhead() { tell(std::unexpected(http::Refusal{.why = http::Reason::limiter_down, .details = kReplaced})); }
+  AwaitedAhead(const AwaitedAhead&) = delete;
+  AwaitedAhead& operator=(const AwaitedAhead&) = delete;
+  void tell(std::expected<Ahead, http::Refusal> ahead) {
+    if (auto told = std::exchange(told_, nullptr)) told(std::move(ahead));
+  }
+
+ private:
+  static constexpr const char* kReplaced = "the limits were replaced meanwhile; ask again";
+  observe::AdminServer::OnAhead told_;
+};
+
+std::expected<Ahead, http::Refusal> ahead_of(const std::expected<proxy::Foresight, http::Refusal>& seen) {
+  if (!seen) return std::unexpected(seen.error());
+  return seen->ahead;
+}
+}  // namespace
+
+/// What other processes report may change the answer: then it is made a second time.
+void Engine::ahead(const AheadQuery& query, observe::AdminServer::OnAhead told) {
+  const auto seen = dispatcher_->ahead(query);
+  if (!seen) return told(ahead_of(seen));
+  const auto awaited = std::make_shared<AwaitedAhead>(std::move(told));
+  const auto look_again = [this, query, awaited] { awaited->tell(ahead_of(dispatcher_->ahead(query))); };
+  if (!limits_->look_ahead(seen->limiter, look_again)) awaited->tell(seen->ahead);
 }
 
 void Engine::end_all() { dispatcher_->end_all(); }

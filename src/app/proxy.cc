@@ -183,6 +183,20 @@ std::expected<Permit, PermitRefusal> Proxy::acquire(std::string_view upstream, c
                 [way = impl_->way, hold] { way->post([hold] { proxy::LocalPermit::release(*hold); }); });
 }
 
+std::expected<Ahead, AheadRefusal> Proxy::ahead(const AheadQuery& query) const {
+  using Answer = std::expected<Ahead, http::Refusal>;
+  std::promise<Answer> promise;
+  auto answered = promise.get_future();
+  const bool posted = impl_->post([impl = impl_.get(), query, promise = std::move(promise)]() mutable {
+    impl->engine->ahead(
+        query, [promise = std::move(promise)](Answer answer) mutable { promise.set_value(std::move(answer)); });
+  });
+  if (!posted) return std::unexpected(AheadRefusal{.message = "the proxy is not running"});
+  auto answer = answered.get();
+  if (answer) return *std::move(answer);
+  return std::unexpected(AheadRefusal{answer.error().status_code(), answer.error().details});
+}
+
 namespace {
 /// Kept once nothing refers to it any more: the loop may end before anything is taken.
 struct SnapshotPromise {

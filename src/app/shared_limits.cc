@@ -94,6 +94,7 @@ std::unique_ptr<SharedLimits::One> SharedLimits::make(const RedisConfig& config,
   if (former->hub->processes() > 1) one->hub->remember(former->hub->processes(), "so many were seen before the reload");
   one->before = former->before;
   one->before.add(former->hub->counts());
+  one->resets_before = former->resets_before + former->hub->leadership().resets;
   return one;
 }
 
@@ -156,6 +157,10 @@ void SharedLimits::share_labels() {
     (*one)->hub->share_labels(any && one == first ? &labels_ : nullptr);
 }
 
+bool SharedLimits::look_ahead(const std::string& limiter, const std::function<void()>& told) {
+  return std::ranges::any_of(all_, [&](const auto& one) { return one->hub->look_ahead(limiter, told); });
+}
+
 void SharedLimits::look(std::function<void()> seen) {
   const auto all = std::make_shared<AllSeen>(std::move(seen), self_.ref());
   for (const auto& one : all_) one->hub->look([all] {});
@@ -180,7 +185,9 @@ std::vector<RedisSnapshot> SharedLimits::snapshot() const {
                                                .refused = hub.lacks(),
                                                .limits_differ = hub.limits_differ(),
                                                .nodes = hub.nodes(),
-                                               .calls = counts.calls});
+                                               .calls = counts.calls,
+                                               .counters_led = hub.leadership().led,
+                                               .counter_resets = one->resets_before + hub.leadership().resets});
     for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i)
       now.errors.emplace_back(redis::kFailureLabels[i], counts.errors[i]);
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "flow/arrivals.h"
 #include "flow/asker.h"
 #include "flow/gates.h"
 #include "flow/lanes.h"
@@ -16,6 +17,7 @@
 #include "flow/limiter.h"
 #include "flow/queue.h"
 #include "flow/requests.h"
+#include "flow/scene.h"
 #include "flow/slots.h"
 #include "flow/upstream_stop.h"
 
@@ -42,6 +44,17 @@ class Forecast {
     /// slots could be reckoned), or its deadline comes first.
     std::optional<Time> leaves;
   };
+  const Limiter& limiter() const { return asker_.limiter(); }
+  /// All that is pending or in flight, for a rehearsal (rehearsal.h). nullopt: more than `most`.
+  std::optional<Scene> scene(Time now, std::size_t most) const;
+  /// What an arrival of that lane waits for beside slots and limits: the end of pauses, and the answers that must come
+  /// before as many pass. nullopt: for what no time brings about.
+  std::optional<Time> gates_open(Time now, const Arrival& arrival) const;
+  /// The units that wait for limits of the whole upstream, and have no departure yet.
+  WaitingUnits units_waiting(Time now) const;
+  /// Whether the arrival would have a place in the queue if it had to wait.
+  bool has_place(const Arrival& arrival) const;
+
   /// The longest wait among the requests at the head of each lane, and those outside.
   Time oldest_wait(Time now) const;
   /// The requests that have waited longest, at most so many, in the order of their arrival.
@@ -55,7 +68,10 @@ class Forecast {
   std::optional<Time> leaves(Time now, const Spot& spot, const Rivals& rivals) const;
   std::optional<Time> by_slots_and_limits(Time now, const Spot& spot, const Rivals& rivals) const;
   bool nobody_knows(Time now, const Spot& spot) const;
+  double comes_per_second(Time now, const Lane& lane) const;
   Spot last_of(const Lane& lane) const;
+  std::vector<const Lane*> turns_of(const std::vector<const Lane*>& all) const;
+  std::optional<Scene::Told> told_of(Time now, const Lane& lane) const;
   void add_first(const Lane& lane, std::size_t most, std::vector<Spot>& into) const;
 
   const Requests& requests_;

@@ -3,6 +3,7 @@
 #include "flow/sliding_window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
@@ -53,6 +54,13 @@ void SlidingWindow::commit(Instant at, int weight) {
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
 }
 
+void SlidingWindow::repeat(std::int64_t times) {
+  std::vector<Instant> all;
+  for (std::int64_t n = 0; n < size(); ++n) all.insert(all.end(), static_cast<std::size_t>(times), time(n));
+  times_ = std::move(all);
+  first_ = 0;
+}
+
 // Drops only units that are too old for any departure from now on: the newest may still be given back, or `max` raised.
 void SlidingWindow::refresh(Instant now) {
   while (size() > config_.max && time(0) + interval() <= now) drop_first();
@@ -88,6 +96,17 @@ Instant SlidingWindow::ahead_within(Instant now, std::int64_t units, std::int64_
   const std::int64_t in_the_way = size() - most + units % most;
   const Instant own = in_the_way < 0 ? now : std::max(now, time(in_the_way) + interval());
   return std::max(own + rounds * interval(), foreign_allows(units + 1));
+}
+
+double SlidingWindow::passes() const { return config_.max / interval(); }
+
+// Free are those of the `max` places whose departures are an interval old by `till`.
+double SlidingWindow::room(Instant, Instant till) const {
+  const std::int64_t recent = std::min<std::int64_t>(since(till - interval() + 0.5), config_.max);
+  const std::int64_t own = config_.max - recent;
+  if (!foreign_ || foreign_->until <= till || foreign_->units == 0) return static_cast<double>(own);
+  const std::int64_t rest = config_.max - since(foreign_->from) - foreign_->units;
+  return static_cast<double>(std::max<std::int64_t>(0, std::min(own, rest)));
 }
 
 void SlidingWindow::shift(Instant by) {

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "base/copied_ptr.h"
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -16,8 +18,14 @@ class SlidingWindow final : public Limit {
  public:
   explicit SlidingWindow(const SlidingWindowConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<SlidingWindow>(*this); }
   bool admits(int weight) const override { return weight <= config_.max; }
   void refresh(Instant now) override;
+  /// Each unit so far counts so many times: as many others have left beside each.
+  void repeat(std::int64_t times);
+  /// These units, and no others, have left so far: ascending times.
+  using Limit::heard;
+  void heard(std::span<const Instant> times) { times_.assign(times.begin(), times.end()), first_ = 0; }
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
@@ -26,6 +34,8 @@ class SlidingWindow final : public Limit {
   Instant ahead(Instant now, std::int64_t units) const override;
   /// With other processes waiting, each is expected to get an equal part of `max`.
   Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   LimitReading read(Instant now) const override;
@@ -54,7 +64,7 @@ class SlidingWindow final : public Limit {
     Instant from = kAlways, until = kAlways;
     Instant told = kAlways;  // when the request left whose answer told so
   };
-  std::unique_ptr<Foreign> foreign_;  // null: nothing was learned
+  base::CopiedPtr<Foreign> foreign_;  // null: nothing was learned
 };
 
 }  // namespace penstock::flow

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/copied_ptr.h"
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -14,6 +15,7 @@ class Window final : public Limit {
  public:
   explicit Window(const WindowConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Window>(*this); }
   bool admits(int weight) const override { return weight <= config_.reservoir; }
   void refresh(Instant now) override;
   Instant frontier(int weight) const override;
@@ -23,6 +25,8 @@ class Window final : public Limit {
   void moved(Instant from, Instant to, int weight) override;
   void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override;
@@ -53,7 +57,7 @@ class Window final : public Limit {
     std::int64_t units = 0;  // taken by strangers in that window, as far as known
     Instant told = kAlways;  // when the request left whose answer told so
   };
-  std::unique_ptr<Foreign> foreign_;  // null: nothing was learned of that window
+  base::CopiedPtr<Foreign> foreign_;  // null: nothing was learned of that window
 };
 
 }  // namespace penstock::flow

@@ -9,6 +9,7 @@
 #include "http/forwarding.h"
 #include "http/gateway_rewrite.h"
 #include "http/traceparent.h"
+#include "proxy/dispatch/foresight.h"
 #include "proxy/dispatch/queue_view.h"
 #include "proxy/exchange/queue_refusal.h"
 
@@ -27,6 +28,20 @@ void note_wait(const Resending& resending, Exchange& exchange, flow::Time now) {
   if (exchange.sendings.back_since != 0) return resending.has_waited(exchange, limited_by);
   exchange.waited = now - exchange.arrived;
   exchange.limited_by = limited_by;
+}
+
+/// Finds the route and the group of an exchange that has an upstream. foresee() does the same.
+std::optional<http::Refusal> take_place(Exchange& exchange) {
+  exchange.queue = &exchange.upstream->queue();
+  ++exchange.upstream->exchanges;
+  exchange.take_route();
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
+  if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
+  if (const auto& grouping = exchange.upstream->grouping()) {
+    exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
+    exchange.origin.group = grouping->label(exchange.group);
+  }
+  return std::nullopt;
 }
 
 /// Of an exchange that has taken off and ends from outside.
@@ -97,7 +112,9 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   if (!admitted) return refuse(exchange, admitted.error());
   if (exchange.may_rest()) exchange.origin.keep_client();
   exchange.weight = admitted->hints.weight;  // which a route may raise
-  if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  if (draining_.under_way()) return refuse(exchange, refusal_of_draining());
+  exchange.upstream = &upstreams_.find_or_make(exchange.target, admitted->entry);
+  if (const auto why_not = take_place(exchange)) return refuse(exchange, *why_not);
   return enter(exchange, admitted->hints);
 }
 
@@ -138,19 +155,9 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   return entered;
 }
 
-std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
-  if (draining_.under_way()) return refusal_of_draining();
-  exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
-  exchange.queue = &exchange.upstream->queue();
-  ++exchange.upstream->exchanges;
-  exchange.take_route();
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.weight)) return too_heavy;
-  if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
-  if (const auto& grouping = exchange.upstream->grouping()) {
-    exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
-    exchange.origin.group = grouping->label(exchange.group);
-  }
-  return std::nullopt;
+std::expected<Foresight, http::Refusal> Dispatcher::ahead(const AheadQuery& query) {
+  if (draining_.under_way()) return std::unexpected(refusal_of_draining());
+  return foresee(services_, admission_, upstreams_, query);
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -242,7 +249,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   const auto now = services_.loop.now();
   if (exchange->sendings.back_since != 0) {
     resending_.has_waited(*exchange, command.limited_by);
-    return give_last_answer(*exchange, refusal_of(command, *exchange, now));
+    return give_last_answer(*exchange, refusal_of(command, *exchange->upstream, *exchange->queue, now));
   }
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
@@ -253,7 +260,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
     const auto late = exchange->queue->lateness(command.limited_by, now);
     refuse(*exchange, refusal_of(exchange->memory.full(), command.retry_after + late));
   } else {
-    refuse(*exchange, refusal_of(command, *exchange, now));
+    refuse(*exchange, refusal_of(command, *exchange->upstream, *exchange->queue, now));
   }
 }
 

@@ -134,6 +134,10 @@ void UpstreamQueue::stop_alone(flow::Ticket ticket, Duration longest) {
   scheduler_.pause(services_.loop.now(), {}, std::nullopt, longest.count(), ticket, true);
 }
 
+flow::WaitingUnits UpstreamQueue::units_waiting() const {
+  return scheduler_.forecast().units_waiting(services_.loop.now());
+}
+
 void UpstreamQueue::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) {
   events_.on_permits_lost(*this, scope, lane, count);
 }

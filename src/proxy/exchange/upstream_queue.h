@@ -133,6 +133,7 @@ class UpstreamQueue final : public flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
+  flow::WaitingUnits units_waiting() const override;
 
   const std::string name;     ///< the quota's or the entry's, or host:port
   UpstreamSettings settings;  ///< without limits in shadow mode, of which only people know

@@ -52,6 +52,7 @@ void CounterResets::want(flow::LimitIndex counter, flow::LaneKey lane, flow::Tim
 }
 
 void CounterResets::clear() {
+  lead_none();
   wanted_.clear();
   timer_.stop();
 }
@@ -101,13 +102,39 @@ void CounterResets::was_reset(const LimitConfig& counter, const flow::LaneName& 
   if (!calls_.worked(outcome) || !calls_.connected()) return;
   const flow::Time now = calls_.now();
   auto elements = outcome->elements();
-  elements.next();  // the status
+  note_leader(counter, lane, elements.next().text());
   elements.next();  // now
   const auto next = elements.next().integer();
   const bool needed = is_narrow(counter) ? wait_list_.waits(lines_of(calls_, lane).line) : wait_list_.in_use(now);
   const flow::LimitIndex place = continues_as(counter);
-  if (next > 0 && needed && place != flow::kNoLimit)
-    want(place, lane, std::max(calls_.clock().to_loop(next), now + kEdge));
+  if (next == 0 || !needed || place == flow::kNoLimit) return;
+  // In place of what was wanted in case no answer came, which is a little early, and would be in vain.
+  if (!is_narrow(counter)) wanted_.erase({place, flow::LaneName(lane)});
+  want(place, lane, std::max(calls_.clock().to_loop(next), now + kEdge));
+}
+
+/// As reset.lua says: a process that resets, or would if it were time, has the lease.
+void CounterResets::note_leader(const LimitConfig& counter, const flow::LaneName& lane, std::string_view status) {
+  SharedRedis& shared = calls_.shared();
+  const bool resets = status == "ok", leads = resets || status == "early";
+  const std::pair key(std::string(limit_name(counter)), lane);
+  const std::string what = "the counter " + key.first + " of " + calls_.upstream();
+  if (leads && led_.insert(key).second) {
+    ++shared.leadership().led;
+    shared.notice(LogLevel::debug, what + " is reset by this process, " + shared.process_name() + ", from now on");
+  } else if (!leads && led_.erase(key) > 0) {
+    --shared.leadership().led;
+    shared.notice(LogLevel::debug, what + (status == "deposed" ? " is reset by another process from now on"
+                                                               : " is not in use any more, and not reset"));
+  }
+  if (!resets) return;
+  ++shared.leadership().resets;
+  shared.notice(LogLevel::debug, what + " was reset");
+}
+
+void CounterResets::lead_none() {
+  calls_.shared().leadership().led -= static_cast<std::int64_t>(led_.size());
+  led_.clear();
 }
 
 /// The place of the limit that continues this one in Redis, whatever has changed meanwhile.

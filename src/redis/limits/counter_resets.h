@@ -4,7 +4,10 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +29,9 @@ class CounterResets {
   /// All must outlive this; change() must be called when `limits` have changed.
   CounterResets(UpstreamCalls& calls, const Quarantine& quarantine, const WaitList& wait_list,
                 const std::vector<LimitConfig>& limits);
+  ~CounterResets() { lead_none(); }
+  CounterResets(const CounterResets&) = delete;
+  CounterResets& operator=(const CounterResets&) = delete;
 
   /// A lane's ask was answered with `booking`. The upstream's own counters are reset as long as they are in use, those
   /// of a group or a route when one of its lanes waits for the reset.
@@ -42,6 +48,8 @@ class CounterResets {
   void fire();
   void sleep();
   void reset(flow::LimitIndex counter, const flow::LaneName& lane);
+  void note_leader(const LimitConfig& counter, const flow::LaneName& lane, std::string_view status);
+  void lead_none();
   void was_reset(const LimitConfig& counter, const flow::LaneName& lane, const Outcome& outcome);
   flow::LimitIndex continues_as(const LimitConfig& limit) const;
 
@@ -56,6 +64,7 @@ class CounterResets {
   const std::vector<LimitConfig>& limits_;
   std::vector<Counter> counters_;                                             // the shared ones
   std::map<std::pair<flow::LimitIndex, flow::LaneName>, flow::Time> wanted_;  // without a lane: of the upstream's own
+  std::set<std::pair<std::string, flow::LaneName>> led_;  // counters, by name, whose lease this process has
   loop::Timer timer_;
 };
 

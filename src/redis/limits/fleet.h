@@ -49,6 +49,8 @@ class Fleet {
   int alive_lately(flow::Time now) const { return now - counted_at_ < WaitList::kInUse ? alive_ : 0; }
   /// Those that wait for the upstream's limits; where that was not told, all others.
   flow::OtherProcesses others() const { return others_.value_or(flow::OtherProcesses{.count = alive_ - 1}); }
+  /// The limits in the state that all processes have brought them to, as far as Redis told.
+  const flow::LimitSet& whole() const { return whole_.limits(); }
   flow::LimitIndex forbids(int weight, std::string_view route) const { return whole_.forbids(weight, route); }
   flow::Time expected(flow::Time now, flow::LaneKey lane, int weight, std::int64_t units,
                       const flow::OtherUnits& others) const {

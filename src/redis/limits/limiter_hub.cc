@@ -139,6 +139,11 @@ void LimiterHub::look(std::function<void()> seen) {
   looks_.begin(ask_all, std::move(seen));
 }
 
+bool LimiterHub::look_ahead(const std::string& upstream, std::function<void()> told) {
+  const auto known = limiters_.find(upstream);
+  return known != limiters_.end() && known->second->reader()->line().look(shared_.loop().now(), std::move(told));
+}
+
 void LimiterHub::on_found(const std::vector<Endpoint>& there) {
   if (watch_.on_found) watch_.on_found(there);
 }

@@ -3,6 +3,8 @@
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <tuple>
 #include <variant>
 
@@ -77,7 +79,8 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
       head_(begin_ + "head"),
       alive_(begin_ + "alive"),
       pause_(begin_ + "pause"),
-      line_(begin_ + "line:") {
+      line_(begin_ + "line:"),
+      waiting_(alive_ + ":waiting") {
   set_limits(limits);
 }
 
@@ -94,10 +97,12 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     const bool of_group = limit.per == LimitConfig::Per::group;
     places_.push_back(static_cast<flow::LimitIndex>(i));
     const bool narrow = flow::scope_of(limit) != flow::Booking::Scope::upstream;
-    holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    const bool counts_ahead = !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    holds_all_ |= counts_ahead;
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
                        .of_group = of_group,
+                       .counts_ahead = counts_ahead,
                        .route = limit.route,
                        .key = begin_ + spelt(limit),
                        .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u",
@@ -287,6 +292,38 @@ void ScriptArgs::look(ScriptCall& call, std::span<const OfGroup> limits) const {
     for (std::size_t i = 0; i < 5; ++i) call.arguments.add(known->arguments[i]);
     call.arguments.add(known->arguments[0] == kSemaphore ? kTellsNothing : std::string_view(known->arguments[5]));
   }
+}
+
+std::vector<flow::LimitIndex> ScriptArgs::places_ahead() const {
+  std::vector<flow::LimitIndex> places;
+  for (const Limit& limit : limits_) {
+    if (limit.counts_ahead) places.push_back(limit.place);
+  }
+  return places;
+}
+
+void ScriptArgs::look_ahead(ScriptCall& call, LookAhead what) const {
+  call.keys.add(head_);
+  call.keys.add(waiting_);
+  call.arguments.add(process_name_);
+  call.arguments.add(what == LookAhead::tell ? "tell" : "read");
+  for (const std::string& word : {std::cref(channel_), std::cref(upstream_), std::cref(hash_)})
+    call.arguments.add(word);
+  for (const Limit& limit : limits_) {
+    if (!limit.counts_ahead) continue;
+    add_key(call.keys, limit, {});
+    for (const auto& argument : limit.arguments) call.arguments.add(argument);
+  }
+}
+
+void ScriptArgs::report_waiting(ScriptCall& call, const flow::WaitingUnits& units, std::int64_t asks_at) const {
+  call.keys.add(head_);
+  call.keys.add(waiting_);
+  call.arguments.add(process_name_);
+  call.arguments.add("report");
+  call.arguments.number(units.all);
+  call.arguments.number(std::llround(units.per_second * 1'000));
+  call.arguments.number(asks_at);
 }
 
 const ScriptArgs::Limit* ScriptArgs::find(flow::LimitIndex limit) const {

@@ -97,6 +97,13 @@ class ScriptArgs {
   /// A limit, and the hash of the group whose it is; empty: of the upstream itself.
   using OfGroup = std::pair<flow::LimitIndex, std::string>;
   void look(ScriptCall& call, std::span<const OfGroup> limits) const;
+  /// Has other processes told that this one looks ahead, or reads what they reported.
+  enum class LookAhead : std::uint8_t { tell, read };
+  void look_ahead(ScriptCall& call, LookAhead what) const;
+  /// Reports to processes that look ahead how much waits here, and when this one asks next, by the script clock.
+  void report_waiting(ScriptCall& call, const flow::WaitingUnits& units, std::int64_t asks_at) const;
+  /// The places of the numbers that limits have in look_ahead(): those of the whole upstream, without semaphores.
+  std::vector<flow::LimitIndex> places_ahead() const;
 
   LaneLines lines_of(flow::LaneKey lane) const {
     const Route& its = route(lane.route);
@@ -133,6 +140,7 @@ class ScriptArgs {
   struct Limit {
     flow::LimitIndex place;
     bool of_group;
+    bool counts_ahead;  // it is of the whole upstream, and no semaphore
     std::string route;  // empty: it governs all requests
     std::string key;    // for a group's limit a prefix: the hash is appended
     bool governs(flow::LaneKey lane) const {
@@ -161,7 +169,7 @@ class ScriptArgs {
   void add_line(Words& keys, std::string_view line) const { keys.join({line_, line}); }
 
   const std::string upstream_, process_name_, channel_, begin_;
-  const std::string head_, alive_, pause_, line_;
+  const std::string head_, alive_, pause_, line_, waiting_;
   static constexpr std::string_view kTellsNothing = "0:0:0:0:0:0:0";  // of a semaphore
 
   std::string hash_, limits_report_;  // of the shared limits, see limits_text.h

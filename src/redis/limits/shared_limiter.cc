@@ -57,6 +57,28 @@ void leave_former_line(UpstreamCalls& calls, const Asking& asking) {
   if (!is_same && !asking.former_line.empty() && calls.connected()) calls.cancel_wait(asking.former_line);
 }
 
+/// If only permits are needed, permits of flights that landed start waiting lanes of this process.
+struct AtHand {
+  Semaphores& semaphores;
+  KeptLimits& kept;
+  UpstreamPauses& pauses;
+  Shadow& shadow;
+
+  bool start(Time now, const flow::Ask& ask, Booking& booking) const {
+    const bool only_permits = semaphores.permits_only() || (ask.weight == 0 && !kept.own());
+    if (!only_permits || (ask.weight > 0 && pauses.may_hold(now))) return false;
+    const auto at_hand = semaphores.take_at_hand(ask.lane(), ask.count);
+    if (!at_hand) return false;
+    const flow::ConfigEpoch epoch = shadow.all().epoch();
+    for (std::size_t i = 0; i < at_hand->count; ++i) {
+      shadow.book(ask.lane(),
+                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
+    }
+    if (at_hand->by != flow::kNoLimit) semaphores.stop(at_hand->by, booking);
+    return true;
+  }
+};
+
 void set_up(PermitLeases& leases, SharedRedis& shared, const Fallback& fallback) {
   leases.set_subscribed(shared.servers().subscribed());
   // The time in µs: no process is granted more than a permit in each.
@@ -110,7 +132,8 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight > 0 && messages_.answer(ask.group, booking)) return true;
   wait_list_.asked(now);
   if (calls_.connected()) {
-    if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
+    const AtHand at_hand{semaphores_, kept_, pauses_, *shadow_};
+    if (semaphores_.any() && at_hand.start(now, ask, booking)) return true;
     Asking asking{.group = std::string(ask.group),
                   .route = std::string(ask.route),
                   .count = ask.count,
@@ -125,21 +148,6 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   recovery_.asked(now);
   fallback_.answer(now, ask, booking);
   if (ask.weight > 0) wait_list_.answered(ask.lane(), lines_of(calls_, ask.lane()), booking);
-  return true;
-}
-
-/// If only permits are needed, permits of flights that landed start waiting lanes of this process.
-bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booking) {
-  const bool only_permits = semaphores_.permits_only() || (ask.weight == 0 && !kept_.own());
-  if (!only_permits || (ask.weight > 0 && pauses_.may_hold(now))) return false;
-  const auto at_hand = semaphores_.take_at_hand(ask.lane(), ask.count);
-  if (!at_hand) return false;
-  const flow::ConfigEpoch epoch = shadow_->all().epoch();
-  for (std::size_t i = 0; i < at_hand->count; ++i) {
-    shadow_->book(ask.lane(),
-                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
-  }
-  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
 }
 
@@ -228,6 +236,7 @@ void SharedLimiter::apply_reply(const Asking& asking) {
   const Time now = calls_.now();
   grants_.book(asking, reply_, booking_);
   fleet_.on_answer(reply_, calls_.clock());
+  seen_.line().is_old();
   if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
     booking_.ask_again = now;
   }
@@ -310,6 +319,25 @@ Time SharedLimiter::expected(Time now, flow::LaneKey lane, int weight, std::int6
                    shadow_->all().expected(now, lane, weight, units, others, fleet_.others())});
 }
 
+/// By this process's own memory, and what Redis told of all processes: when that was asked for, or else last.
+std::unique_ptr<flow::RehearsedLimiter> SharedLimiter::rehearsal(Time now,
+                                                                 std::span<const std::string_view> groups) const {
+  if (!calls_.connected() && calls_.when_down() != WhenDown::share) return nullptr;
+  auto copy = shadow_->all().rehearsal(now, groups);
+  if (!calls_.connected() || !quarantine_.empty()) return copy;
+  const LineLook::Seen* const seen = seen_.line().seen(now);
+  copy->answer_as_redis(calls_.clock().usual_round_trip(), lead());
+  seen ? copy->share_with(seen->line, now) : copy->share_with(fleet_.others(), now);
+  copy->add(seen ? seen->limits->limits() : fleet_.whole(), seen != nullptr);
+  // An estimate of Redis counts others in; where these are known, they are counted once.
+  copy->hold_by([this, plays_others = copy->plays_others()](flow::LaneKey lane) {
+    const WaitList::Told told = wait_list_.told(lines_of(calls_, lane));
+    const bool is_counted = plays_others && told.scope == Scope::upstream;
+    return flow::RehearsedLimiter::Told{is_counted ? 0 : told.not_before, flow::kNoLimit, told.scope};
+  });
+  return copy;
+}
+
 void SharedLimiter::give_back(Time now, flow::LaneKey lane, const flow::Departure& departure) {
   shadow_->give_back(now, lane, departure);
   semaphores_.ended(lane);
@@ -358,9 +386,7 @@ bool SharedLimiter::shorten_pauses(Time, Time latest) {
   return pauses_.shorten(latest);
 }
 
-bool SharedLimiter::has_room_for(std::string_view group) const {
-  return shadow_->all().has_room_for(group) || shadow_->all().knows(group);
-}
+bool SharedLimiter::has_room_for(std::string_view group) const { return shadow_->all().has_room_for(group); }
 
 bool SharedLimiter::forgettable(Time now) const {
   const bool agreed = quarantine_.empty() && !shadow_->has_unknown();
@@ -409,6 +435,7 @@ void SharedLimiter::message(std::string_view words) {
   if (words == Recovery::kLost) recovery_.hear_memory_lost(now, forgettable(now));
   if (words == kBack && wait_list_.in_use(now)) recovery_.look(now);
   if (words == kGathered) wait_list_.wake(events_);
+  if (words == LineLook::kMessage) return seen_.line().report(events_.units_waiting());
   if (!begins(kLine)) return;
   const auto key = words.substr(std::min(words.size(), kLine.size() + 1));
   pending_asks_.called(

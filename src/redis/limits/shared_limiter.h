@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,8 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   flow::LimitIndex forbids(int weight, std::string_view route) const override { return fleet_.forbids(weight, route); }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override;
+  std::unique_ptr<flow::RehearsedLimiter> rehearsal(flow::Time now,
+                                                    std::span<const std::string_view> groups) const override;
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override;
   flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override;
   void refused(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override;
@@ -91,7 +94,6 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
  private:
   /// It is told nothing of this in Redis, as its flights go on. Only the destructor may be called afterwards.
   friend Handover take_over(std::unique_ptr<flow::Limiter> former);
-  bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
   bool send(flow::Time now, PendingAsks::Id id);
   void answered(PendingAsks::Id id, const Outcome& outcome, flow::Time sent);
   const BookReply* read(const Outcome& outcome, std::size_t count, std::size_t semaphores, flow::Time sent) override;

@@ -17,6 +17,7 @@
 #include "penstock/config.h"
 #include "penstock/event.h"
 #include "redis/client/servers.h"
+#include "redis/limits/leadership.h"
 #include "redis/limits/processes.h"
 #include "redis/wire/network.h"
 #include "redis/wire/slot_map.h"
@@ -82,6 +83,8 @@ class SharedRedis {
   /// key may be on another node of a cluster than that of the ask.
   std::string_view presence_key(std::int64_t now);
   void presence_answered(const Outcome& outcome);
+  Leadership& leadership() { return leadership_; }
+  const Leadership& leadership() const { return leadership_; }
   /// A moment within the next second, to spread work that all upstreams need not do at once.
   std::int64_t soon();
 
@@ -109,6 +112,7 @@ class SharedRedis {
   const std::string process_name_;
   const std::string all_;  // the key of all processes
   Processes processes_;
+  Leadership leadership_;
   std::uint64_t generations_ = 0;
   std::string fresh_;
   base::SipKey* labels_ = nullptr;  // null: labels are not shared

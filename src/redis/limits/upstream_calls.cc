@@ -133,10 +133,10 @@ void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, st
   args_.add_state(call_, limit, key_of(group), state, untold);
 }
 
-bool UpstreamCalls::look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done) {
+bool UpstreamCalls::look(Script script, const Fill& fill, Call::Done done) {
   call_.clear();
-  args_.look(call_, limits);
-  return call(Script::look, std::move(done));
+  fill(args_, call_);
+  return call(script, std::move(done));
 }
 
 bool UpstreamCalls::replay(Call::Done done) { return call(Script::replay, std::move(done)); }
