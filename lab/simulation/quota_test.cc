@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// What came of all whole windows of a run.
-struct Sum {
+struct Windows {
   int ours = 0, left = 0, refused = 0, most_refused = 0, windows = 0;
   int seen = 0;  // refusals by clients
   double used() const { return static_cast<double>(ours) / left; }
@@ -39,9 +39,9 @@ class QuotaRun {
   Plan& plan() { return plan_; }
 
   /// The first window and the last are not whole.
-  Sum play() {
+  Windows play() {
     const Journal journal = run(plan_);
-    Sum sum;
+    Windows sum;
     for (std::size_t i = 1; i + 1 < journal.windows.size(); ++i) {
       const QuotaWindow& window = journal.windows[i];
       sum.ours += window.ours, sum.left += kUnits - window.strangers, sum.refused += window.refused, ++sum.windows;
@@ -62,7 +62,7 @@ class QuotaRun {
 
 void expect_shared_well(QuotaRun run) {
   SCOPED_TRACE("seed " + std::to_string(run.plan().seed));
-  const Sum sum = run.play();
+  const Windows sum = run.play();
   EXPECT_GE(sum.windows, 28);
   EXPECT_GE(sum.used(), 0.95);
   EXPECT_LE(sum.most_refused, 1);
@@ -104,7 +104,7 @@ TEST(Quota, is_hardly_exceeded_by_requests_that_come_together) {
           member.settings.max_wait = kSecond;
           member.demand = {.spike = 12 / processes, .spike_every = 2 * kSecond, .flight = 50 * kMillisecond};
         }
-        const Sum sum = run.play();
+        const Windows sum = run.play();
         refused[learned] += sum.refused;
         used[learned] += sum.used() / 4;
       }

@@ -21,7 +21,7 @@ std::string grouped(std::uint64_t number) {
   for (auto i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
   return digits;
 }
-std::string whole(double figure) { return grouped(static_cast<std::uint64_t>(figure + 0.5)); }
+std::string rounded(double figure) { return grouped(static_cast<std::uint64_t>(figure + 0.5)); }
 
 std::string row(std::initializer_list<std::string> cells) {
   std::string line = "|";
@@ -35,9 +35,9 @@ std::string summary(const Tally& tally) {
   for (const auto& [cell, runs] : tally.report.cells()) rare += runs < kEnough ? 1 : 0;
   const auto cells = tally.report.cells().size();
   return grouped(all.departures) + " departures were judged, of " + grouped(all.runs) + " runs (" + tally.what + "), " +
-         whole(all.hours) + " hours of virtual time. It took " + whole(static_cast<double>(tally.wall) / 60) +
-         " minutes and " + whole(all.seconds / 60) + " minutes of the processors' time: " +
-         whole(static_cast<double>(all.departures) / std::max(all.seconds, 1e-3)) + " departures a second of it.\n" +
+         rounded(all.hours) + " hours of virtual time. It took " + rounded(static_cast<double>(tally.wall) / 60) +
+         " minutes and " + rounded(all.seconds / 60) + " minutes of the processors' time: " +
+         rounded(static_cast<double>(all.departures) / std::max(all.seconds, 1e-3)) + " departures a second of it.\n" +
          grouped(cells - rare) + " of the " + grouped(cells) + " cells of regime × kind × fault had " +
          grouped(kEnough) + " runs or more. " + grouped(all.failed) + " runs broke a rule.\n";
 }

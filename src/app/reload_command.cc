@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-constexpr auto kPatience = 60s;                           // for a reload, which reads files
+constexpr auto kReloadPatience = 60s;                     // for a reload, which reads files
 constexpr auto kBetween = 20ms, kLongestBetween = 640ms;  // from one look at /status to the next: at first, and later
 
 /// What /status says of reloads.
@@ -85,7 +85,7 @@ std::expected<void, std::string> hang_up(const Reloads& reloads) {
 
 /// What is said once there has been a reload more.
 std::expected<Reloads, std::string> wait_for(const Endpoint& admin, std::uint64_t before) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kReloadPatience;
   for (auto between = kBetween; std::chrono::steady_clock::now() < until;
        between = std::min(2 * between, kLongestBetween)) {
     auto now = ask(admin);

@@ -9,7 +9,7 @@ namespace penstock::config {
 
 namespace {
 
-constexpr std::size_t kLongestWord = 40;
+constexpr std::size_t kLongestMisspelt = 40;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
@@ -32,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known) {
-  if (word.empty() || word.size() > kLongestWord) return std::nullopt;
+  if (word.empty() || word.size() > kLongestMisspelt) return std::nullopt;
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string_view> found;
   for (const auto candidate : known) {

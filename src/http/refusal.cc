@@ -89,7 +89,7 @@ std::string printable(std::string_view text, std::size_t longest) {
 }
 
 /// An RFC 8941 string.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text, kLongestDetails)) {
     if (c == '"' || c == '\\') out += '\\';
@@ -101,7 +101,7 @@ std::string quoted(std::string_view text) {
 /// An RFC 8941 token where the name can be one, otherwise a string.
 std::string item(std::string_view name) {
   const bool token = is_token(name) && (is_letter(name.front()) || name.front() == '*');
-  return token ? std::string(name) : quoted(name);
+  return token ? std::string(name) : in_quotes(name);
 }
 
 /// "7s", "2m 5s", "14h 2m", "6d 23h": the two largest units, rounded up.
@@ -150,8 +150,8 @@ std::string retry_after_milliseconds(Duration wait) {
 std::string proxy_status(const Refusal& refusal, std::string_view name) {
   std::string out = item(name);
   if (refusal.status_code() >= 400) out.append("; error=").append(wording(refusal.why).token);
-  if (!refusal.rcode.empty()) out.append("; rcode=").append(quoted(refusal.rcode));
-  if (!refusal.details.empty()) out.append("; details=").append(quoted(refusal.details));
+  if (!refusal.rcode.empty()) out.append("; rcode=").append(in_quotes(refusal.rcode));
+  if (!refusal.details.empty()) out.append("; details=").append(in_quotes(refusal.details));
   if (refusal.attempts > 1) out.append("; attempts=").append(std::to_string(refusal.attempts));
   return out;
 }

@@ -15,25 +15,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string file(const std::string& lines) {
+std::string route_file(const std::string& lines) {
   return "version: 1\nupstreams:\n  a:\n    match: a.com\n    https: originate\n" + lines;  // numbered from 6
 }
 
 UpstreamSettings read_routes(const std::string& lines) {
-  const auto config = read_config(file(lines), "f");
+  const auto config = read_config(route_file(lines), "f");
   if (config) return config->upstreams.at(0).settings;
   for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
   return {};
 }
 
-std::vector<std::string> faults(const std::string& lines) { return errors_in(file(lines)); }
+std::vector<std::string> route_faults(const std::string& lines) { return errors_in(route_file(lines)); }
 
 /// Of a file that has one route, in lines 7 and on.
-std::vector<std::string> faults_of(const std::string& route) {
-  return faults("    routes:\n      - { " + route + " }\n");
+std::vector<std::string> faults_of_route(const std::string& route) {
+  return route_faults("    routes:\n      - { " + route + " }\n");
 }
 
-std::vector<std::string> warnings(const std::string& lines) { return warnings_in(file(lines)); }
+std::vector<std::string> warnings(const std::string& lines) { return warnings_in(route_file(lines)); }
 
 // What is read.
 
@@ -103,90 +103,97 @@ TEST(RoutesFile, names_a_route_by_what_it_is_for_and_never_by_what_is_secret) {
 // What cannot work.
 
 TEST(RoutesFile, wants_a_match_that_fits_some_requests_and_not_all) {
-  EXPECT_THAT(faults_of("weight: 2"), ElementsAre(HasSubstr("f:7:9: match in upstreams.a.routes is empty: say which")));
-  EXPECT_THAT(faults_of("match: {}, weight: 2"), ElementsAre(HasSubstr("match in upstreams.a.routes is empty")));
-  EXPECT_THAT(faults("    routes: 3\n"), ElementsAre(HasSubstr("routes in upstreams.a must be a list")));
-  EXPECT_THAT(faults("    routes: [ /search ]\n"), ElementsAre(HasSubstr("must hold routes, as in")));
+  EXPECT_THAT(faults_of_route("weight: 2"),
+              ElementsAre(HasSubstr("f:7:9: match in upstreams.a.routes is empty: say which")));
+  EXPECT_THAT(faults_of_route("match: {}, weight: 2"), ElementsAre(HasSubstr("match in upstreams.a.routes is empty")));
+  EXPECT_THAT(route_faults("    routes: 3\n"), ElementsAre(HasSubstr("routes in upstreams.a must be a list")));
+  EXPECT_THAT(route_faults("    routes: [ /search ]\n"), ElementsAre(HasSubstr("must hold routes, as in")));
 }
 
 TEST(RoutesFile, wants_patterns_methods_and_fields_that_there_are) {
-  EXPECT_THAT(faults_of("match: { path: search }"),
+  EXPECT_THAT(faults_of_route("match: { path: search }"),
               ElementsAre("f:7:26: path in upstreams.a.routes.match: 'search': a path begins with /"));
-  EXPECT_THAT(faults_of("match: { path: '/a/**' }"), ElementsAre(HasSubstr("'**' has more than one * or {name}")));
-  EXPECT_THAT(faults_of("match: { path: / }"), ElementsAre(HasSubstr("the pattern has an empty segment")));
+  EXPECT_THAT(faults_of_route("match: { path: '/a/**' }"),
+              ElementsAre(HasSubstr("'**' has more than one * or {name}")));
+  EXPECT_THAT(faults_of_route("match: { path: / }"), ElementsAre(HasSubstr("the pattern has an empty segment")));
   EXPECT_THAT(
-      faults_of("match: { method: PSOT }"),
+      faults_of_route("match: { method: PSOT }"),
       ElementsAre("f:7:28: method in upstreams.a.routes.match: there is no method 'PSOT'; did you mean 'POST'?"));
-  EXPECT_THAT(faults_of("match: { method: [GET, FROB] }"),
+  EXPECT_THAT(faults_of_route("match: { method: [GET, FROB] }"),
               ElementsAre(HasSubstr("f:7:34: method in upstreams.a.routes.match: there is no method 'FROB'")));
-  EXPECT_THAT(faults_of("match: { method: connect }"), ElementsAre(HasSubstr("a tunnel (CONNECT) has no route")));
-  EXPECT_THAT(faults_of("match: { method: [] }"), ElementsAre(HasSubstr("is empty; leave it out for any method")));
-  EXPECT_THAT(faults_of("match: { header: X Tier=s3cret }"),
+  EXPECT_THAT(faults_of_route("match: { method: connect }"), ElementsAre(HasSubstr("a tunnel (CONNECT) has no route")));
+  EXPECT_THAT(faults_of_route("match: { method: [] }"),
+              ElementsAre(HasSubstr("is empty; leave it out for any method")));
+  EXPECT_THAT(faults_of_route("match: { header: X Tier=s3cret }"),
               ElementsAre("f:7:28: header in upstreams.a.routes.match: 'X Tier' is not a header's name"));
-  EXPECT_THAT(faults_of("match: { header: X-Tier= }"), ElementsAre(HasSubstr("write X-Tier alone for any value")));
-  EXPECT_THAT(faults_of("match: { methods: POST }"), ElementsAre(HasSubstr("here it is 'method', one or a list")));
-  EXPECT_THAT(faults_of("path: /search"),
+  EXPECT_THAT(faults_of_route("match: { header: X-Tier= }"),
+              ElementsAre(HasSubstr("write X-Tier alone for any value")));
+  EXPECT_THAT(faults_of_route("match: { methods: POST }"),
+              ElementsAre(HasSubstr("here it is 'method', one or a list")));
+  EXPECT_THAT(faults_of_route("path: /search"),
               testing::Contains(HasSubstr("it belongs in match, as in match: { path: /search }")));
 }
 
 TEST(RoutesFile, has_two_routes_for_the_same_requests_only_by_mistake) {
   EXPECT_THAT(
-      faults("    routes:\n      - match: { path: '/a/{x}', method: [GET, HEAD] }\n        weight: 2\n"
-             "      - match: { method: [HEAD, GET], path: '/a/*' }\n        weight: 3\n"),
+      route_faults("    routes:\n      - match: { path: '/a/{x}', method: [GET, HEAD] }\n        weight: 2\n"
+                   "      - match: { method: [HEAD, GET], path: '/a/*' }\n        weight: 3\n"),
       ElementsAre("f:9:16: match in upstreams.a.routes is that of the route 'GET,HEAD /a/{x}': write both as one"));
-  EXPECT_THAT(faults("    routes:\n      - match: { header: X-Tier=free }\n      - match: { header: x-tier=free }\n"),
-              ElementsAre(HasSubstr("f:8:16: match in upstreams.a.routes is that of the route 'X-Tier'")));
-  EXPECT_THAT(faults("    routes:\n      - match: { header: X-Tier=free }\n      - match: { header: X-Tier=paid }\n"),
-              ElementsAre(HasSubstr("two routes of upstreams.a are named 'X-Tier'; give one a name")));
+  EXPECT_THAT(
+      route_faults("    routes:\n      - match: { header: X-Tier=free }\n      - match: { header: x-tier=free }\n"),
+      ElementsAre(HasSubstr("f:8:16: match in upstreams.a.routes is that of the route 'X-Tier'")));
+  EXPECT_THAT(
+      route_faults("    routes:\n      - match: { header: X-Tier=free }\n      - match: { header: X-Tier=paid }\n"),
+      ElementsAre(HasSubstr("two routes of upstreams.a are named 'X-Tier'; give one a name")));
 }
 
 TEST(RoutesFile, keeps_weights_within_what_may_ever_leave) {
-  EXPECT_THAT(faults_of("match: { path: /x }, weight: 0"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, weight: 0"),
               ElementsAre(HasSubstr("weight in upstreams.a.routes is 0; it must be at least 1")));
-  EXPECT_THAT(faults("    maxWeight: 10\n    routes:\n      - { match: { path: /x }, weight: 11 }\n"),
+  EXPECT_THAT(route_faults("    maxWeight: 10\n    routes:\n      - { match: { path: /x }, weight: 11 }\n"),
               ElementsAre("f:8:40: weight in upstreams.a.routes is 11, more than maxWeight, 10"));
   EXPECT_THAT(
-      faults_of("match: { path: /x }, weight: 5, limits: [ { slidingWindow: { max: 4, interval: 1m } } ]"),
+      faults_of_route("match: { path: /x }, weight: 5, limits: [ { slidingWindow: { max: 4, interval: 1m } } ]"),
       ElementsAre(HasSubstr("weight in upstreams.a.routes is 5, and the limit /x:slidingWindow lets at most 4 units "
                             "leave together: all its requests would be refused")));
-  EXPECT_THAT(faults("    limits: [ { tokenBucket: { capacity: 3, refillAmount: 1, refillFrequency: 1s } } ]\n"
-                     "    routes: [ { match: { path: /x }, weight: 4 } ]\n"),
+  EXPECT_THAT(route_faults("    limits: [ { tokenBucket: { capacity: 3, refillAmount: 1, refillFrequency: 1s } } ]\n"
+                           "    routes: [ { match: { path: /x }, weight: 4 } ]\n"),
               ElementsAre(HasSubstr("the limit tokenBucket lets at most 3 units leave together")));
-  EXPECT_THAT(faults_of("match: { path: /x }, weight: 5, rate: 1/m"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, weight: 5, rate: 1/m"),
               ElementsAre(HasSubstr("units leave within queue.maxWait")));
-  EXPECT_THAT(faults_of("match: { path: /x }, weight: 5, rate: 30/m, queue: { maxWait: 1m }"), IsEmpty());
+  EXPECT_THAT(faults_of_route("match: { path: /x }, weight: 5, rate: 30/m, queue: { maxWait: 1m }"), IsEmpty());
 }
 
 TEST(RoutesFile, judges_the_weight_of_a_route_by_the_limits_that_an_earlier_one_adds) {
   const std::string searches =
       "      - match: { path: /search }\n        limits: [ { slidingWindow: { max: 2, interval: 1m } } ]\n";
-  EXPECT_THAT(faults("    routes:\n" + searches + "      - { match: { path: /search/code }, weight: 3 }\n"),
+  EXPECT_THAT(route_faults("    routes:\n" + searches + "      - { match: { path: /search/code }, weight: 3 }\n"),
               ElementsAre(HasSubstr("the limit /search:slidingWindow lets at most 2 units leave together")));
-  EXPECT_THAT(faults("    routes:\n" + searches + "      - { match: { method: POST }, weight: 3 }\n"), IsEmpty())
+  EXPECT_THAT(route_faults("    routes:\n" + searches + "      - { match: { method: POST }, weight: 3 }\n"), IsEmpty())
       << "most of them are no searches";
 }
 
 TEST(RoutesFile, places_what_is_wrong_with_a_limit_of_a_route) {
   EXPECT_THAT(
-      faults("    rate: 9/s\n    routes:\n      - match: { path: /x }\n        rate: 1/s\n        limits:\n"
-             "          - window: { reservoir: 0, interval: 1s }\n"),
+      route_faults("    rate: 9/s\n    routes:\n      - match: { path: /x }\n        rate: 1/s\n        limits:\n"
+                   "          - window: { reservoir: 0, interval: 1s }\n"),
       ElementsAre("f:11:34: reservoir in upstreams.a.routes.limits.window is 0; it must be between 1 and 1000000000"));
-  EXPECT_THAT(faults_of("match: { path: /x }, maxConcurrent: 0"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, maxConcurrent: 0"),
               ElementsAre(HasSubstr("maxConcurrent in upstreams.a.routes is 0; it must be between 1 and 100000")));
-  EXPECT_THAT(faults_of("match: { path: /x }, limits: [ { pacer: { qps: 1, name: maxConcurrent } } ]"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, limits: [ { pacer: { qps: 1, name: maxConcurrent } } ]"),
               ElementsAre(HasSubstr("which Penstock itself uses")));
-  EXPECT_THAT(faults_of("match: { path: /x }, limits: [ { pacer: { qps: 1 } }, { pacer: { qps: 2 } } ]"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, limits: [ { pacer: { qps: 1 } }, { pacer: { qps: 2 } } ]"),
               ElementsAre(HasSubstr("two limits of upstreams.a are named '/x:pacer'; give one a name")));
   EXPECT_THAT(
-      faults_of("match: { path: /x }, limits: [ { pacer: { qps: 1, per: group } } ]"),
+      faults_of_route("match: { path: /x }, limits: [ { pacer: { qps: 1, per: group } } ]"),
       ElementsAre(HasSubstr("per in upstreams.a.routes.limits.pacer is group, but the upstream has no groups")));
-  EXPECT_THAT(faults_of("match: { path: /x }, limits: [ { pacer: { qps: 1, shared: true } } ]"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, limits: [ { pacer: { qps: 1, shared: true } } ]"),
               ElementsAre(HasSubstr("shared in upstreams.a.routes.limits.pacer needs Redis")));
-  EXPECT_THAT(faults_of("match: { path: /x }, queue: { maxPending: 3 }"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, queue: { maxPending: 3 }"),
               ElementsAre(HasSubstr("unknown key 'maxPending'")));
-  EXPECT_THAT(faults_of("match: { path: /x }, timeouts: { idle: 1us }"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, timeouts: { idle: 1us }"),
               ElementsAre(HasSubstr("idle in upstreams.a.routes.timeouts")));
-  EXPECT_THAT(faults_of("match: { path: /x }, retry: { attempts: 0 }"),
+  EXPECT_THAT(faults_of_route("match: { path: /x }, retry: { attempts: 0 }"),
               ElementsAre(HasSubstr("attempts in upstreams.a.routes.retry")));
 }
 
@@ -194,18 +201,20 @@ TEST(RoutesFile, may_have_sixteen_limits_for_one_request) {
   std::string limits;
   for (int i = 0; i < 15; ++i) limits += "      - pacer: { qps: 1, name: p" + std::to_string(i) + " }\n";
   const std::string own = "    limits:\n" + limits;
-  EXPECT_THAT(faults(own + "    routes:\n      - { match: { path: /x }, maxConcurrent: 1 }\n      - { match: { path: "
-                           "/y }, maxConcurrent: 1 }\n"),
-              IsEmpty());
-  EXPECT_THAT(faults(own + "    routes: [ { match: { path: /x }, rate: 1/s } ]\n"),
+  EXPECT_THAT(
+      route_faults(own + "    routes:\n      - { match: { path: /x }, maxConcurrent: 1 }\n      - { match: { path: "
+                         "/y }, maxConcurrent: 1 }\n"),
+      IsEmpty());
+  EXPECT_THAT(route_faults(own + "    routes: [ { match: { path: /x }, rate: 1/s } ]\n"),
               ElementsAre(HasSubstr("limits in upstreams.a.routes and those of the upstream are more than 16 limits")));
 }
 
 TEST(RoutesFile, names_routes_in_print) {
-  EXPECT_THAT(faults_of("name: '', match: { path: /x }"),
+  EXPECT_THAT(faults_of_route("name: '', match: { path: /x }"),
               ElementsAre(HasSubstr("the name of a route is 1 to 64 characters")));
-  EXPECT_THAT(faults_of("name: 'a\"b', match: { path: /x }"), ElementsAre(HasSubstr("without quotes and backslashes")));
-  EXPECT_THAT(faults_of("match: { path: /" + std::string(70, 'x') + " }"),
+  EXPECT_THAT(faults_of_route("name: 'a\"b', match: { path: /x }"),
+              ElementsAre(HasSubstr("without quotes and backslashes")));
+  EXPECT_THAT(faults_of_route("match: { path: /" + std::string(70, 'x') + " }"),
               ElementsAre(HasSubstr("give this one a name")));
 }
 

@@ -18,7 +18,7 @@ namespace penstock::flow {
 namespace {
 
 using namespace std::chrono_literals;
-using Left = std::optional<Instant>;
+using Lands = std::optional<Instant>;
 
 /// A whole minute.
 constexpr Instant kFullMinute = 100 * 60'000'000.0;
@@ -26,7 +26,7 @@ constexpr Instant kWholeSecond = 1'000'000;
 
 struct Figures {
   double used, of;
-  Left opens, resets;
+  Lands opens, resets;
 };
 
 void expect(const LimitReading& reading, const Figures& figures) {

@@ -26,7 +26,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-std::string text_of(const std::filesystem::path& file) {
+std::string read_text(const std::filesystem::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -48,7 +48,7 @@ TEST(SelfTest, tries_each_command_that_a_script_calls) {
   std::set<std::string> called;
   for (const auto& file : std::filesystem::directory_iterator(PENSTOCK_SOURCES "/lua")) {
     if (file.path().filename() == "self_test.lua") continue;
-    const std::string lua = text_of(file.path());
+    const std::string lua = read_text(file.path());
     for (const auto& word : all_in(lua, R"(redis\.p?call\(([^,()]*))")) {
       ASSERT_TRUE(std::regex_match(word, std::regex("'[A-Z]+'"))) << file.path() << " calls " << word;
       called.insert(word.substr(1, word.size() - 2));
@@ -62,7 +62,7 @@ TEST(SelfTest, tries_each_command_that_a_script_calls) {
 }
 
 TEST(AclRules, stand_in_the_docs_as_they_are) {
-  EXPECT_THAT(text_of(PENSTOCK_SOURCES "/docs/limits.md"),
+  EXPECT_THAT(read_text(PENSTOCK_SOURCES "/docs/limits.md"),
               HasSubstr("ACL SETUSER penstock on >PASSWORD " + acl_rules(RedisConfig{})));
 }
 

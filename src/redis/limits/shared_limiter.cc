@@ -19,8 +19,8 @@ namespace {
 constexpr Time kGrace = 1'000;  // so that the connection itself finds first that Redis is late
 
 // Messages from scripts, beside those of other objects.
-constexpr std::string_view kLine = "line";                          // " <key of the line>", or nothing, follows
-constexpr std::string_view kBack = "back", kGathered = "gathered";  // see away.lua
+constexpr std::string_view kLine = "line";                         // " <key of the line>", or nothing, follows
+constexpr std::string_view kBack = "back", kAllBack = "gathered";  // see away.lua
 
 std::unique_ptr<Shadow> shadow_of(Handover& former, const std::vector<LimitConfig>& limits, const loop::Loop& loop) {
   if (!former.shadow)
@@ -405,7 +405,7 @@ void SharedLimiter::message(std::string_view words) {
   if (!calls_.connected()) return;
   if (words == Recovery::kLost) recovery_.hear_memory_lost(now, forgettable(now));
   if (words == kBack && wait_list_.in_use(now)) recovery_.look(now);
-  if (words == kGathered) wait_list_.wake(events_);
+  if (words == kAllBack) wait_list_.wake(events_);
   if (!begins(kLine)) return;
   const auto key = words.substr(std::min(words.size(), kLine.size() + 1));
   pending_asks_.called(

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr std::int64_t kOneSecond = 1'000'000;
+constexpr std::int64_t kASecond = 1'000'000;
 
 Event dispatched(std::int64_t at, std::int64_t wait) {
   return {.kind = EventKind::dispatch, .at = at, .wait = Duration{wait}};
@@ -52,7 +52,7 @@ void expect_right(const Percentiles& shown, std::vector<std::int64_t> all) {
 }
 
 TEST(LastMinuteCounts, has_seen_nothing_at_first) {
-  const LastMinute minute = LastMinuteCounts().at(5 * kOneSecond);
+  const LastMinute minute = LastMinuteCounts().at(5 * kASecond);
   EXPECT_EQ(minute.out, 0u);
   EXPECT_EQ(minute.wait.count, 0u);
   EXPECT_THAT(minute.statuses, IsEmpty());
@@ -61,16 +61,16 @@ TEST(LastMinuteCounts, has_seen_nothing_at_first) {
 TEST(LastMinuteCounts, tells_how_many_leave_each_second_lately) {
   LastMinuteCounts counts;
   for (int i = 0; i < 300; ++i) {  // 20 a second, for 15 s
-    const std::int64_t now = i * kOneSecond / 20;
+    const std::int64_t now = i * kASecond / 20;
     if (i >= 200) {
       EXPECT_NEAR(counts.at(now).out_per_second, 20, 0.2) << now;
     }
     counts.record(dispatched(now, 0));
   }
-  EXPECT_DOUBLE_EQ(counts.at(15 * kOneSecond - 1).out_per_second, 200 / 9.999999) << "of the last ten seconds alone";
-  EXPECT_DOUBLE_EQ(counts.at(17 * kOneSecond).out_per_second, 100.0 / 7);
-  EXPECT_EQ(counts.at(20 * kOneSecond).out_per_second, 0) << "nothing left since";
-  EXPECT_EQ(counts.at(20 * kOneSecond).out, 300u);
+  EXPECT_DOUBLE_EQ(counts.at(15 * kASecond - 1).out_per_second, 200 / 9.999999) << "of the last ten seconds alone";
+  EXPECT_DOUBLE_EQ(counts.at(17 * kASecond).out_per_second, 100.0 / 7);
+  EXPECT_EQ(counts.at(20 * kASecond).out_per_second, 0) << "nothing left since";
+  EXPECT_EQ(counts.at(20 * kASecond).out, 300u);
 }
 
 TEST(LastMinuteCounts, a_single_duration_of_any_length_is_shown_within_4_percent_and_its_maximum_exactly) {
@@ -78,7 +78,7 @@ TEST(LastMinuteCounts, a_single_duration_of_any_length_is_shown_within_4_percent
     const auto duration = static_cast<std::int64_t>(value);
     LastMinuteCounts counts;
     counts.record(dispatched(0, duration));
-    counts.record(dispatched(0, 3'600 * kOneSecond));  // so that the maximum does not stand in for it
+    counts.record(dispatched(0, 3'600 * kASecond));  // so that the maximum does not stand in for it
     const Percentiles shown = counts.at(0).wait;
     expect_near(shown.p50, duration);
     EXPECT_EQ(shown.max, 3'600s);
@@ -102,13 +102,13 @@ TEST(LastMinuteCounts, percentiles_are_right_within_4_percent_whatever_the_distr
     std::vector<std::int64_t> waits, flights;
     const int many = 1 + static_cast<int>(random() % 3'000);
     for (int i = 0; i < many; ++i) {
-      const auto at = static_cast<std::int64_t>(random() % 60) * kOneSecond;
+      const auto at = static_cast<std::int64_t>(random() % 60) * kASecond;
       waits.push_back(static_cast<std::int64_t>(std::min(draw(), 3.6e9)));
       flights.push_back(static_cast<std::int64_t>(std::min(draw(), 3.6e9)));
       counts.record(dispatched(at, waits.back()));
       counts.record(completed(at, flights.back()));
     }
-    const LastMinute minute = counts.at(59 * kOneSecond);
+    const LastMinute minute = counts.at(59 * kASecond);
     SCOPED_TRACE(testing::Message() << "kind " << kind << ", scale " << scale << ", " << many);
     expect_right(minute.wait, waits);
     expect_right(minute.flight, flights);
@@ -117,15 +117,15 @@ TEST(LastMinuteCounts, percentiles_are_right_within_4_percent_whatever_the_distr
 
 TEST(LastMinuteCounts, forgets_what_was_a_minute_ago) {
   LastMinuteCounts counts;
-  counts.record(dispatched(1'000 * kOneSecond, 7));
-  counts.record(dispatched(1'030 * kOneSecond, 9));
-  EXPECT_EQ(counts.at(1'055 * kOneSecond - 1).out, 2u);
-  EXPECT_EQ(counts.at(1'060 * kOneSecond).out, 1u);
-  EXPECT_EQ(counts.at(1'060 * kOneSecond).wait.max, 9us);
-  EXPECT_EQ(counts.at(1'090 * kOneSecond).out, 0u);
-  counts.record(dispatched(1'300 * kOneSecond, 1));  // in the slice of the first
-  EXPECT_EQ(counts.at(1'300 * kOneSecond).out, 1u);
-  EXPECT_EQ(counts.at(1'300 * kOneSecond).wait.max, 1us);
+  counts.record(dispatched(1'000 * kASecond, 7));
+  counts.record(dispatched(1'030 * kASecond, 9));
+  EXPECT_EQ(counts.at(1'055 * kASecond - 1).out, 2u);
+  EXPECT_EQ(counts.at(1'060 * kASecond).out, 1u);
+  EXPECT_EQ(counts.at(1'060 * kASecond).wait.max, 9us);
+  EXPECT_EQ(counts.at(1'090 * kASecond).out, 0u);
+  counts.record(dispatched(1'300 * kASecond, 1));  // in the slice of the first
+  EXPECT_EQ(counts.at(1'300 * kASecond).out, 1u);
+  EXPECT_EQ(counts.at(1'300 * kASecond).wait.max, 1us);
 }
 
 TEST(LastMinuteCounts, tells_what_clients_got_what_was_refused_and_what_the_upstream_refused) {
@@ -151,7 +151,7 @@ TEST(LastMinuteCounts, tells_what_clients_got_what_was_refused_and_what_the_upst
 
 TEST(LastMinuteCounts, does_not_time_tunnels) {
   LastMinuteCounts counts;
-  Event tunnel = completed(0, 3'600 * kOneSecond), upgrade = tunnel;
+  Event tunnel = completed(0, 3'600 * kASecond), upgrade = tunnel;
   tunnel.tunnel = true;
   upgrade.upgrade = "websocket";
   counts.record(tunnel);
@@ -172,9 +172,9 @@ TEST(LastMinuteCounts, allocates_nothing_for_what_it_has_recorded_a_minute_befor
   };
   minute(0);
   const auto before = allocations_so_far();
-  minute(60 * kOneSecond);
+  minute(60 * kASecond);
   EXPECT_EQ(allocations_so_far() - before, 0u);
-  EXPECT_EQ(counts.at(120 * kOneSecond - 1).out, 5'000u);
+  EXPECT_EQ(counts.at(120 * kASecond - 1).out, 5'000u);
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST_F(SpellingTest, of_what_is_handed_in) {
 // ---- routes ---------------------------------------------------------------------------------------------------------
 
 /// Of the route "search", which stands in keys as this.
-constexpr const char* kSearch = "@0815";
+constexpr const char* kSearchKey = "@0815";
 
 LimitConfig of_search(LimitConfig limit) {
   limit.route = "search";
@@ -219,7 +219,7 @@ class SpellingOfRoutes : public testing::Test {
     return all;
   }
   static void shorten(std::string& text) {
-    if (const auto at = text.find('@'); at != std::string::npos) text.replace(at, 17, kSearch);
+    if (const auto at = text.find('@'); at != std::string::npos) text.replace(at, 17, kSearchKey);
   }
   const std::vector<LimitConfig> limits_{
       {.kind = PacerConfig{.qps = 1}, .name = "wide"},
@@ -242,7 +242,7 @@ TEST_F(SpellingOfRoutes, an_ask_has_the_limits_of_its_route_as_narrow_ones) {
   EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:pause:@0815",
                                   "p:{up}:line:@0815", "p:{up}:wide", "p:{up}:counter@0815"));
   const auto all = arguments();
-  EXPECT_EQ(all[5], kSearch) << "where a group stands otherwise";
+  EXPECT_EQ(all[5], kSearchKey) << "where a group stands otherwise";
   EXPECT_THAT(std::vector(all.begin() + 10, all.end()),
               ElementsAre("pacer", "u", "d", "1", "0", "0.5", "counter", "n", "d", "7", "1000000", "0"));
   EXPECT_THAT(script_args_.places_of(flow::LaneKey("", "search")), ElementsAre(0, 1));
@@ -325,11 +325,11 @@ TEST_F(SpellingOfRoutes, a_key_is_of_the_limit_of_groups_only_if_it_ends_with_a_
 TEST_F(SpellingOfRoutes, a_reset_and_a_wait_that_is_given_up_name_the_line) {
   script_args_.reset(call_, "g", flow::LaneKey("0123", "search"), 1);
   EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:counter@0815", "p:{up}:line:@0815"));
-  EXPECT_EQ(arguments().back(), kSearch);
+  EXPECT_EQ(arguments().back(), kSearchKey);
   call_.clear();
   script_args_.cancel_wait(call_, "g", script_args_.lines_of(flow::LaneKey("0123", "search")).line);
   EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:line:@0815"));
-  EXPECT_THAT(arguments(), ElementsAre("me", "g", "p:to:", "up", kSearch));
+  EXPECT_THAT(arguments(), ElementsAre("me", "g", "p:to:", "up", kSearchKey));
 }
 
 TEST_F(SpellingOfRoutes, processes_whose_routes_differ_have_other_limits) {

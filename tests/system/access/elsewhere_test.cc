@@ -18,7 +18,7 @@ namespace penstock::trial {
 namespace {
 
 /// A way to this machine that is not the usual one, and what makes it so.
-struct Way {
+struct WayIn {
   in_addr address{};
   std::string clients{};  ///< keys of `access`; empty where the default is enough
 };
@@ -29,8 +29,8 @@ bool is_a_network(const ifaddrs& it) {
 
 /// By an address of the machine's in a network. A machine in no network has nobody elsewhere: there a part of loopback
 /// takes the network's place, and the other part is said to be all there is.
-Way from_elsewhere() {
-  Way way;
+WayIn from_elsewhere() {
+  WayIn way;
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return way;
   for (const ifaddrs* it = all; it && way.address.s_addr == 0; it = it->ifa_next) {
@@ -59,13 +59,13 @@ std::expected<Socket, int> come_by(in_addr address, std::uint16_t port) {
 /// Listens everywhere; an upstream is at an address that its entry names, so that it may be dialled.
 struct Open : Stage {
   Open() : Open(from_elsewhere()) {}
-  explicit Open(Way its)
+  explicit Open(WayIn its)
       : Stage({.yaml = "access: { " + its.clients +
                        "connectPorts: [1] }\nupstreams: { here: { match: 127.0.0.1, "
                        "baseUrl: 'http://127.0.0.1:1' } }\n",
                .listen = "0.0.0.0:0"}),
         way(std::move(its)) {}
-  Way way;
+  WayIn way;
 };
 
 TEST(Elsewhere, clients_are_refused_by_default_whatever_they_ask_for) {

@@ -17,9 +17,9 @@ constexpr int kLimit = 32;
 constexpr auto kTimeout = 300ms;
 
 /// A Redis behind a relay, and how it is reached.
-class Way {
+class RedisWay {
  public:
-  virtual ~Way() = default;
+  virtual ~RedisWay() = default;
   /// The keys of `redis`.
   virtual std::string keys() const = 0;
   virtual test::RedisServer& redis() = 0;
@@ -34,7 +34,7 @@ class Way {
   virtual void pass() { relay().pass(); }
 };
 
-class PlainWay final : public Way {
+class PlainWay final : public RedisWay {
   std::string keys() const override { return "url: 'redis://127.0.0.1:" + std::to_string(relay_.port()) + "'"; }
   test::RedisServer& redis() override { return redis_; }
   Relay& relay() override { return relay_; }
@@ -43,7 +43,7 @@ class PlainWay final : public Way {
   Relay relay_{redis_.port()};
 };
 
-class TlsWay final : public Way {
+class TlsWay final : public RedisWay {
   std::string keys() const override {
     return "url: 'rediss://127.0.0.1:" + std::to_string(relay_.port()) + "', tls: { ca: '" + authority_.file() + "' }";
   }
@@ -59,7 +59,7 @@ class TlsWay final : public Way {
   Relay relay_{port_.number()};
 };
 
-class SentinelWay final : public Way {
+class SentinelWay final : public RedisWay {
   std::string keys() const override { return "url: '" + stage_.url() + "'"; }
   test::RedisServer& redis() override { return stage_.master; }
   Relay& relay() override { return stage_.relay; }
@@ -72,7 +72,7 @@ class SentinelWay final : public Way {
 };
 
 /// The Redis is the node that has the slot of the upstream.
-class ClusterWay final : public Way {
+class ClusterWay final : public RedisWay {
   std::string keys() const override { return nodes_.keys(); }
   test::RedisServer& redis() override { return nodes_[its_].server; }
   Relay& relay() override { return *nodes_[its_].relay; }
@@ -102,47 +102,47 @@ constexpr std::string_view kNewGeneration = "generation", kNothing = "";
 
 struct Outage {
   std::string_view name, trace;
-  void (*begins)(Way&);
-  void (*ends)(Way&);
+  void (*begins)(RedisWay&);
+  void (*ends)(RedisWay&);
   bool another = true;  ///< it makes another Redis take over, where there is one
 };
 void PrintTo(const Outage& outage, std::ostream* out) { *out << outage.name; }
 
 const Outage kOutages[] = {
-    {"killed", "lost", [](Way& way) { way.redis().stop(SIGKILL); },
-     [](Way& way) {
+    {"killed", "lost", [](RedisWay& way) { way.redis().stop(SIGKILL); },
+     [](RedisWay& way) {
        if (!way.has_another()) way.redis().start();
      }},
-    {"stopped", "timeout", [](Way& way) { way.redis().pause(); }, [](Way& way) { way.redis().resume(); }},
-    {"flushed", kNewGeneration, [](Way& way) { way.redis().run({"FLUSHALL"}); }, [](Way&) {}, false},
+    {"stopped", "timeout", [](RedisWay& way) { way.redis().pause(); }, [](RedisWay& way) { way.redis().resume(); }},
+    {"flushed", kNewGeneration, [](RedisWay& way) { way.redis().run({"FLUSHALL"}); }, [](RedisWay&) {}, false},
     {"scripts_flushed", kNothing,
-     [](Way& way) {
+     [](RedisWay& way) {
        way.redis().run({"SCRIPT", "FLUSH"});
        EXPECT_NE(way.redis().run({"INFO", "memory"}).text.find("number_of_cached_scripts:0"), std::string::npos);
      },
-     [](Way&) {}, false},
-    {"restarted_empty", kNewGeneration, [](Way& way) { way.redis().restart_empty(); }, [](Way&) {}, false},
+     [](RedisWay&) {}, false},
+    {"restarted_empty", kNewGeneration, [](RedisWay& way) { way.redis().restart_empty(); }, [](RedisWay&) {}, false},
     {"out_of_memory", "oom",
-     [](Way& way) {
+     [](RedisWay& way) {
        way.redis().run({"CONFIG", "SET", "maxmemory", "1"});
      },
-     [](Way& way) {
+     [](RedisWay& way) {
        way.redis().run({"CONFIG", "SET", "maxmemory", "0"});
      },
      false},
-    {"read_only", "readonly", [](Way& way) { way.demote(); }, [](Way& way) { way.promote(); }},
-    {"slow", "timeout", [](Way& way) { way.relay().slow_down(3 * kTimeout); }, [](Way& way) { way.relay().pass(); },
-     false},
-    {"reset", "lost", [](Way& way) { way.relay().reset(); }, [](Way&) {}, false},
-    {"black_hole", "timeout", [](Way& way) { way.hold(); }, [](Way& way) { way.pass(); }},
+    {"read_only", "readonly", [](RedisWay& way) { way.demote(); }, [](RedisWay& way) { way.promote(); }},
+    {"slow", "timeout", [](RedisWay& way) { way.relay().slow_down(3 * kTimeout); },
+     [](RedisWay& way) { way.relay().pass(); }, false},
+    {"reset", "lost", [](RedisWay& way) { way.relay().reset(); }, [](RedisWay&) {}, false},
+    {"black_hole", "timeout", [](RedisWay& way) { way.hold(); }, [](RedisWay& way) { way.pass(); }},
 };
 
-using Ways = std::pair<std::string_view, std::unique_ptr<Way> (*)()>;
+using Ways = std::pair<std::string_view, std::unique_ptr<RedisWay> (*)()>;
 const Ways kWays[] = {
-    {"plain", [] -> std::unique_ptr<Way> { return std::make_unique<PlainWay>(); }},
-    {"tls", [] -> std::unique_ptr<Way> { return std::make_unique<TlsWay>(); }},
-    {"sentinel", [] -> std::unique_ptr<Way> { return std::make_unique<SentinelWay>(); }},
-    {"cluster", [] -> std::unique_ptr<Way> { return std::make_unique<ClusterWay>(); }},
+    {"plain", [] -> std::unique_ptr<RedisWay> { return std::make_unique<PlainWay>(); }},
+    {"tls", [] -> std::unique_ptr<RedisWay> { return std::make_unique<TlsWay>(); }},
+    {"sentinel", [] -> std::unique_ptr<RedisWay> { return std::make_unique<SentinelWay>(); }},
+    {"cluster", [] -> std::unique_ptr<RedisWay> { return std::make_unique<ClusterWay>(); }},
 };
 
 class RedisOutages : public testing::TestWithParam<std::tuple<Ways, Outage>> {
@@ -168,7 +168,7 @@ class RedisOutages : public testing::TestWithParam<std::tuple<Ways, Outage>> {
   static double calls_of(const Daemon& daemon) { return daemon.metric("penstock_redis_calls_total"); }
   static double answers_to(const Daemon& daemon) { return daemon.metric("penstock_redis_round_trip_seconds_count"); }
 
-  const std::unique_ptr<Way> way_ = std::get<0>(GetParam()).second();
+  const std::unique_ptr<RedisWay> way_ = std::get<0>(GetParam()).second();
   Origin origin_;
   int passed_ = 0;
 };
