@@ -42,7 +42,7 @@ TEST(HotKey, is_decided_on_for_many_at_a_time_within_milliseconds) {
   test::RedisServer server;
   RedisConfig config;
   config.port = server.port();
-  LimiterFixture desk(run, resolver, config, {{.kind = PacerConfig{.qps = 100'000}, .name = "pacer"}});
+  LimiterFixture desk(run, resolver, config, {{.kind = PacerConfig{.qps = 1'000'000}, .name = "pacer"}});
   ASSERT_TRUE(run.run_until([&] { return desk.up(); }));
   desk.work_without_end(kWorkers);
   play(run, desk);  // the first calls take longer
