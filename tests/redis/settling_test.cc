@@ -71,7 +71,20 @@ TEST_F(SharedCosts, wake_what_waits_in_the_same_process_too) {
   ASSERT_TRUE(took_off(*a, 1) && waits(*a, 2));
   a->settle(0, 1);
   ASSERT_TRUE(took_off(*a, 2));
+  EXPECT_LT(a->took_off()[1].at, a->took_off()[0].at + 20'000'000) << "not when the window has passed";
   EXPECT_EQ(units_in_redis(), 501u);
+}
+
+TEST_F(SharedCosts, are_there_for_a_process_that_could_not_be_told) {
+  const auto a = desk({a_thousand()}), b = desk({a_thousand()});
+  a->arrive(1, {}, kLoad);
+  ASSERT_TRUE(took_off(*a, 1));
+  b->arrive(1, {}, kHalf);
+  ASSERT_TRUE(waits(*b, 1));
+  server_.run({"CLIENT", "KILL", "TYPE", "pubsub"});
+  a->settle(0, 50);
+  ASSERT_TRUE(took_off(*b, 1)) << "it asks again once it is connected again";
+  EXPECT_LT(b->took_off()[0].at, a->took_off()[0].at + 20'000'000) << "not when the window has passed";
 }
 
 TEST_F(SharedCosts, are_a_debt_where_more_was_used_than_reserved) {

@@ -413,6 +413,14 @@ void SharedLimiter::message(std::string_view words) {
   wait_list_.call(key, events_);
 }
 
+/// Whatever was sent to this process meanwhile is lost: those that wait ask again.
+void SharedLimiter::set_subscribed(bool subscribed) {
+  PermitLeases& leases = semaphores_.leases();
+  const bool is_new = subscribed && !leases.pauses().subscribed();
+  leases.set_subscribed(subscribed);
+  if (is_new && calls_.connected()) wait_list_.wake(events_);
+}
+
 void SharedLimiter::left_redis() {
   counter_resets_.clear();
   semaphores_.leases().redis_gone();

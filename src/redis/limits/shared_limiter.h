@@ -89,7 +89,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void starts_alone() { wait_list_.wake(events_); }
   /// From another process, or from a script.
   void message(std::string_view words);
-  void set_subscribed(bool subscribed) { semaphores_.leases().set_subscribed(subscribed); }
+  void set_subscribed(bool subscribed);
 
  private:
   /// It is told nothing of this in Redis, as its flights go on. Only the destructor may be called afterwards.
