@@ -40,15 +40,15 @@ function(penstock_room name)
   set(PENSTOCK_ROOMS ${PENSTOCK_ROOMS} ${name} CACHE INTERNAL "")
 endfunction()
 
-# penstock_test(NAME SOURCES … ROOMS … LIBRARIES … SHARDS n SECONDS n ALONE FILTER [OPTIMIZED]): one GoogleTest program.
+# penstock_test(NAME SOURCES … ROOMS … LIBRARIES … SHARDS n SECONDS n ALONE FILTER [COMPUTES]): one GoogleTest program.
 # CTest runs its tests in one process, or in SHARDS processes side by side. SECONDS is about what one of these takes:
 # CTest starts the longest first. ALONE names the tests that judge a few milliseconds: nothing runs beside them.
-# OPTIMIZED: the tests themselves compute much.
+# COMPUTES: its tests compute more than they wait. They are optimized, and count as two of those that run at a time.
 function(penstock_test name)
-  cmake_parse_arguments(TEST "OPTIMIZED" "SHARDS;SECONDS;ALONE" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(TEST "COMPUTES" "SHARDS;SECONDS;ALONE" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
   add_executable(test_${name} ${TEST_SOURCES})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-  target_compile_options(test_${name} PRIVATE $<IF:$<BOOL:${TEST_OPTIMIZED}>,-O1,${PENSTOCK_TEST_CODE}> ${PENSTOCK_WARNINGS})
+  target_compile_options(test_${name} PRIVATE $<IF:$<BOOL:${TEST_COMPUTES}>,-O1,${PENSTOCK_TEST_CODE}> ${PENSTOCK_WARNINGS})
   list(TRANSFORM TEST_ROOMS PREPEND penstock_)
   target_link_libraries(test_${name} PRIVATE
     penstock_test_support ${TEST_ROOMS} ${TEST_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
@@ -70,5 +70,6 @@ endfunction()
 # Used by penstock_test().
 macro(penstock_run_test test environment)
   add_test(NAME ${test} COMMAND test_${name})
-  set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS ${name} COST "${TEST_SECONDS}" ENVIRONMENT "${environment}")
+  set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS ${name} COST "${TEST_SECONDS}" ENVIRONMENT "${environment}"
+    PROCESSORS $<IF:$<BOOL:${TEST_COMPUTES}>,2,1>)
 endmacro()

@@ -47,6 +47,11 @@ TEST(SharedSemaphore, is_never_exceeded_and_hands_over_without_a_loss) {
   for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
 }
 
+/// A limit may hold a request, too, for a millisecond.
+bool holds_by_pause(SharedStage& stage, const Daemon& daemon) {
+  return stage.fetch(daemon, "/", "Penstock-Max-Wait: 0s\r\n").body.contains("limited by pause");
+}
+
 TEST(LearnedPause, that_a_request_without_credentials_drew_holds_such_requests_alone_everywhere) {
   // A request for which Redis is being asked when the message comes is refused once the time-out is over.
   SharedStage stage({.timeout = "2s", .upstream = "pauseScope: credentials\nretry: off"});
@@ -55,8 +60,7 @@ TEST(LearnedPause, that_a_request_without_credentials_drew_holds_such_requests_a
   EXPECT_EQ(stage.fetch(other).status, 200);
   const auto since = Clock::now();
   EXPECT_EQ(stage.fetch(told, "/busy").status, 429);
-  const auto held = [&] { return stage.fetch(other, "/", "Penstock-Max-Wait: 0s\r\n").status == 503; };
-  ASSERT_TRUE(eventually(held)) << "the other process has heard of it";
+  ASSERT_TRUE(eventually([&] { return holds_by_pause(stage, other); })) << "the other process has heard of it";
   EXPECT_EQ(stage.fetch(other, "/", "Authorization: Bearer of-mine\r\n").status, 200);
   EXPECT_TRUE(within(6s, since)) << "the pause is not over yet";
   EXPECT_EQ(stage.fetch(other).status, 200);
@@ -74,8 +78,7 @@ TEST(LearnedPause, that_one_process_is_told_to_end_ends_everywhere) {
       EXPECT_EQ(stage.fetch(other).status, 200);
       const auto since = Clock::now();
       EXPECT_EQ(stage.fetch(told, "/busy").status, 429);
-      const auto held = [&] { return stage.fetch(other, "/", "Penstock-Max-Wait: 0s\r\n").status == 503; };
-      ASSERT_TRUE(eventually(held)) << "the other process has heard of it";
+      ASSERT_TRUE(eventually([&] { return holds_by_pause(stage, other); })) << "the other process has heard of it";
       Client waiting(other.port());
       waiting.send(get(stage.origin.url("/")));
       ASSERT_TRUE(other.await_pending("api", 1));
