@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each rule that a preset quotes, for an hour, against ten clients that ask as fast as they are served: of an account,
-// of an endpoint, in requests or in points. One process keeps the limits by itself; presets_test.cc has several, and
-// Redis.
+// of an endpoint, in requests, in points or in tokens. One process keeps the limits by itself; presets_test.cc has
+// several, and Redis.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,16 +34,25 @@ struct Wish {
   std::string group = {};
 };
 
+/// What a request is estimated to cost, and what it does.
+struct Cost {
+  int estimated = 1, actual = 1;
+};
+using DrawCost = std::function<Cost()>;
+
 struct Left {
   Time at;
   const Wish* wish;
+  int cost;
 };
 
 /// One process before the upstream, for an hour.
 class Hour {
  public:
-  Hour(const UpstreamSettings& settings, const std::vector<Wish>& wishes)
+  Hour(
+      const UpstreamSettings& settings, const std::vector<Wish>& wishes, DrawCost draw_cost = [] { return Cost(); })
       : wishes_(wishes),
+        draw_cost_(std::move(draw_cost)),
         routes_(settings),
         limiter_(settings.limits),
         scheduler_({.max_concurrent = settings.max_concurrent, .max_pending = 1'000, .max_wait = kDay}, limiter_) {}
@@ -61,8 +70,7 @@ class Hour {
       } else {
         const std::size_t client = landings_.top().second;
         landings_.pop();
-        scheduler_.land(now_, tickets_[client], commands_);
-        carry_out();
+        land(client);
         ask(client);
       }
     }
@@ -72,26 +80,49 @@ class Hour {
   void ask(std::size_t client) {
     const Wish& wish = wishes_[client];
     const proxy::RouteTerms route = routes_.terms_of(wish.method, wish.path, {});
-    tickets_.resize(wishes_.size());
-    tickets_[client] = scheduler_.arrive(
-        now_, {.id = client, .weight = route.weight, .group = wish.group, .route = route.limits}, commands_);
+    Flight& flight = flights_[client];
+    flight.lane = flow::LaneName(flow::LaneKey(wish.group, route.limits));
+    flight.cost = draw_cost_();
+    flight.ticket = scheduler_.arrive(now_,
+                                      {.id = client,
+                                       .weight = route.weight,
+                                       .group = wish.group,
+                                       .route = route.limits,
+                                       .cost = flight.cost.estimated},
+                                      commands_);
+    carry_out();
+  }
+  void land(std::size_t client) {
+    const Flight& flight = flights_[client];
+    if (limiter_.settle(now_, flight.lane, flight.departure, flight.cost.actual))
+      flow::units_came(scheduler_, now_, flight.lane, commands_);
+    scheduler_.land(now_, flight.ticket, commands_);
     carry_out();
   }
   void carry_out() {
     ASSERT_TRUE(commands_.refuse.empty());
     for (const auto& start : commands_.start) {
-      left_.push_back({now_, &wishes_[start.id]});
+      flights_[start.id].departure = start.departure;
+      left_.push_back({now_, &wishes_[start.id], flights_[start.id].cost.actual});
       landings_.push({now_ + kFlight, start.id});
     }
     commands_.clear();
   }
 
+  struct Flight {
+    flow::Ticket ticket;
+    flow::LaneName lane;
+    Cost cost;
+    flow::Departure departure;
+  };
+
   const std::vector<Wish>& wishes_;
+  const DrawCost draw_cost_;
   const proxy::Routes routes_;
   flow::LocalLimiter limiter_;
   flow::Scheduler scheduler_;
   flow::Commands commands_;
-  std::vector<flow::Ticket> tickets_;
+  std::vector<Flight> flights_{wishes_.size()};
   std::priority_queue<std::pair<Time, std::size_t>, std::vector<std::pair<Time, std::size_t>>, std::greater<>>
       landings_;
   std::vector<Left> left_;
@@ -106,15 +137,15 @@ UpstreamSettings preset(const Name& name) {
 }
 
 /// When the units that the rule counts left: `cost` of each request, 0 if the rule does not count it.
-using Cost = std::function<int(const Wish& wish)>;
-std::vector<Time> departed_units(const std::vector<Left>& left, const Cost& cost) {
+using UnitsOf = std::function<int(const Wish& wish)>;
+std::vector<Time> departed_units(const std::vector<Left>& left, const UnitsOf& cost) {
   std::vector<Time> times;
   for (const Left& one : left) times.insert(times.end(), static_cast<std::size_t>(cost(*one.wish)), one.at);
   return times;
 }
 
 /// No request may be too many, though each takes up to 20 ms to arrive; the units of one arrive together.
-void expect_kept(const Rule& rule, const std::vector<Left>& left, const Cost& cost) {
+void expect_kept(const Rule& rule, const std::vector<Left>& left, const UnitsOf& cost) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     std::vector<Time> departures;
     std::vector<int> costs;
@@ -157,6 +188,37 @@ TEST(VendorsRules, are_kept_for_an_hour_and_used) {
     const auto counted =
         departed_units(left, [&](const Wish& wish) { return !binds.each_group || wish.group == "0" ? 1 : 0; });
     EXPECT_GE(used(binds, counted, 0, kHour), 0.97);
+  }
+}
+
+// ---- in tokens ------------------------------------------------------------------------------------------------------
+
+/// As a tier has it: the presets have the rest. A request leaves while any token is free, and may be too large by
+/// itself.
+TEST(VendorsRules, of_a_language_model_are_kept_in_tokens) {
+  constexpr int kDearest = 4'000;
+  const Rule tokens{10'000, kMinute}, requests{500, kMinute};
+  for (const auto* name : {"openai", "anthropic", "gemini", "mistral"}) {
+    SCOPED_TRACE(name);
+    const auto config = read_config(std::string("version: 1\nupstreams:\n  a: { preset: ") + name +
+                                        ", limits: [ { pacer: { qps: 8.3 } }, { slidingWindow: { max: 10000, "
+                                        "interval: 61s, unit: tokens } } ] }\n",
+                                    "f");
+    ASSERT_TRUE(config) << to_string(config.error()[0]);
+    std::mt19937_64 random(1);
+    std::uniform_int_distribution<int> draw(50, kDearest);
+    const std::vector<Wish> wishes(kClients);
+    const auto left = Hour(config->upstreams.at(0).settings, wishes, [&] {
+                        const int actual = draw(random);
+                        return Cost{.estimated = std::min(2 * actual, kDearest), .actual = actual};
+                      }).play();
+    expect_kept(requests, left, any_request);
+    std::vector<Time> spent;
+    std::uniform_int_distribution<Time> delay(0, kFlight);
+    for (const Left& one : left) spent.insert(spent.end(), static_cast<std::size_t>(one.cost), one.at + delay(random));
+    std::ranges::sort(spent);
+    EXPECT_LE(most_of(tokens, spent), tokens.most + kDearest);
+    EXPECT_GE(used(tokens, spent, 0, kHour), 0.97);
   }
 }
 
