@@ -16,7 +16,8 @@ using Status = BookReply::Status;
 
 namespace {
 
-constexpr Time kGrace = 1'000;  // so that the connection itself finds first that Redis is late
+constexpr Time kLong = 1'000'000;  // until then those that wait need not ask again
+constexpr Time kGrace = 1'000;     // so that the connection itself finds first that Redis is late
 
 // Messages from scripts, beside those of other objects.
 constexpr std::string_view kLine = "line";                         // " <key of the line>", or nothing, follows
@@ -413,12 +414,12 @@ void SharedLimiter::message(std::string_view words) {
   wait_list_.call(key, events_);
 }
 
-/// Whatever was sent to this process meanwhile is lost: those that wait ask again.
+/// Whatever was sent to this process meanwhile is lost: those that would wait for long ask again.
 void SharedLimiter::set_subscribed(bool subscribed) {
   PermitLeases& leases = semaphores_.leases();
   const bool is_new = subscribed && !leases.pauses().subscribed();
   leases.set_subscribed(subscribed);
-  if (is_new && calls_.connected()) wait_list_.wake(events_);
+  if (is_new && calls_.connected()) wait_list_.call_later_than(calls_.now() + kLong, events_);
 }
 
 void SharedLimiter::left_redis() {

@@ -93,6 +93,14 @@ class WaitList {
     const One one = known->second;  // its entry changes meanwhile
     lanes.retry(one.scope, one.lane);
   }
+  /// As if each line were called of which lanes were told that they leave after `moment`.
+  void call_later_than(flow::Time moment, flow::LimiterEvents& lanes) const {
+    const auto lines = lines_;  // these change meanwhile
+    if (not_before_ > moment) lanes.retry(Scope::upstream, {});
+    for (const auto& [key, one] : lines) {
+      if (one.not_before > moment) lanes.retry(one.scope, one.lane);
+    }
+  }
 
  private:
   using Time = flow::Time;
