@@ -10,7 +10,7 @@
 # of the clock, production's or the tests', so that both run the same scripts.
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore adaptive)
-set(PENSTOCK_LUA_SCRIPTS book give_back report_late settle refused learned cancel_wait pause reset replay permits born present probe look)
+set(PENSTOCK_LUA_SCRIPTS book give_back report_late settle refused learned cancel_wait pause reset replay permits born present probe look ahead)
 set(_parts_book store ${_kinds} pause_limit line begin head meet away presence limits granting level)
 set(_parts_give_back store ${_kinds} head limits settle_limit)
 set(_parts_report_late store ${_kinds} head limits change_each)
@@ -26,6 +26,7 @@ set(_parts_born begin)
 set(_parts_present presence)
 set(_parts_probe)
 set(_parts_look store ${_kinds} head limits)
+set(_parts_ahead store ${_kinds} line head limits)
 
 # book → kBook, give_back → kGiveBack
 function(_lua_constant script out)

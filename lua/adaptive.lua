@@ -53,8 +53,9 @@ local function adaptive()
     store_state(l, text, l.free - now + kRemembered)
   end
 
+  -- The rate in millionths of a unit a second, as answers have whole numbers alone.
   local function stands(l)
-    if l.last then return l.free, bounded(l, l.rate) end
+    if l.last then return l.free, bounded(l, l.rate) * 1000000 end
   end
 
   local function slow_down(l, part) l.part = part end

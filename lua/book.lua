@@ -31,7 +31,7 @@
 --   12 if processes wait for the upstream's limits, for estimates: how many others wait; how many units less than the
 --     caller these have had; and of each of these limits its number, and two more of its state: pacer the next free
 --     moment, what the burst's bucket holds then · window, counter since when, units · tokenBucket the last refill,
---     what was missing then
+--     what was missing then · adaptive the next free moment, the rate in millionths of a unit a second
 --   13 of each limit two numbers, by which a process goes on that loses Redis: until when, and how many units are left,
 --     as in flow::Remaining; 0: that is not told
 --   14 with a touch what another process told of its limits, if they differ; '' none does

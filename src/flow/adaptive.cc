@@ -68,6 +68,25 @@ Instant Adaptive::frontier_behind(Instant now, std::int64_t units, int weight) c
   return std::max(now, free_) + static_cast<double>(units + weight - 1) * 1'000'000 / rate();
 }
 
+void Adaptive::heard(Instant free, std::int64_t millionths) {
+  rate_ = static_cast<double>(millionths) / 1'000'000;
+  free_ = free;
+  last_ = free - 1'000'000 / rate();
+}
+
+void Adaptive::go_on_from(const Adaptive& all) {
+  if (all.last_ == kAlways) return;
+  rate_ = all.rate_;
+  free_ = std::max(free_, all.free_), last_ = std::max(last_, all.last_);
+}
+
+double Adaptive::passes() const { return rate() / 1'000'000; }
+
+double Adaptive::room(Instant now, Instant till) const {
+  const Instant from = std::max(now, free_);
+  return from > till ? 0 : (till - from) * passes() + 1;
+}
+
 Instant Adaptive::forgettable_at() const { return free_ + kRemembered; }
 
 void Adaptive::begin(double rate, Instant free) { rate_ = peak_ = rate, free_ = last_ = free; }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -15,6 +16,7 @@ class Adaptive final : public Limit {
  public:
   explicit Adaptive(const AdaptiveConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Adaptive>(*this); }
   Instant frontier(int) const override { return free_; }
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
@@ -26,7 +28,12 @@ class Adaptive final : public Limit {
   }
   Instant takes(std::int64_t units) const override { return static_cast<double>(units) * 1'000'000 / config_.max; }
   Instant frontier_behind(Instant now, std::int64_t units, int weight) const override;
-  void heard(Instant free, std::int64_t) override { free_ = free; }
+  /// The next free moment, and the rate in millionths of a unit a second.
+  void heard(Instant free, std::int64_t millionths) override;
+  /// Goes on from what `all` has heard, if that is anything. Of CUBIC's curve, what is known here counts.
+  void go_on_from(const Adaptive& all);
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override { free_ += by, last_ += by, cut_ += by; }
   Instant forgettable_at() const override;
   LimitReading read(Instant now) const override { return {.rate = rate(), .opens_in = std::max(0.0, free_ - now)}; }

@@ -31,6 +31,10 @@ Instant Counter::ahead(Instant now, std::int64_t units) const {
   return next_reset(state) + static_cast<Instant>(resets - 1) * period() + kGuard;
 }
 
+double Counter::passes() const { return config_.max / period(); }
+
+double Counter::room(Instant, Instant) const { return static_cast<double>(config_.max - state_.count); }
+
 void Counter::shift(Instant by) {
   state_.reset += by;
   state_.latest += by;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -15,6 +16,7 @@ class Counter final : public Limit {
   /// `carries`: it counts costs, and what is too many counts in the next period.
   explicit Counter(const CounterConfig& config, bool carries = false) : config_(config), carries_(carries) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Counter>(*this); }
   bool admits(int weight) const override { return weight <= config_.max; }
   void refresh(Instant now) override { state_ = state_at(now); }
   Instant frontier(int weight) const override;
@@ -22,6 +24,8 @@ class Counter final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override {

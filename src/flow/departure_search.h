@@ -60,6 +60,8 @@ class DepartureSearch {
   DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, std::string_view route, const Load& load)
       : DepartureSearch(limits, clock, now, route, load, {}) {}
 
+  /// Before the first is looked for: none is earlier, whatever the limits allow.
+  void leave_no_earlier(Instant at) { last_.raise(at, kNoLimit); }
   /// Moves on to the next departure, no earlier than the last, which is committed by now; or returns false and says in
   /// `booking` why there is none. Null: of an unknown group.
   bool find_next(const LimitSet::Group* group, Booking& booking);

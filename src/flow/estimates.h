@@ -15,6 +15,10 @@ class Estimates {
 
   /// What waits in other lanes than that one, which may not be there.
   OtherUnits others(LaneKey key, const Lane* lane) const;
+  struct Wait {
+    Time for_slots = 0, for_limits = 0;
+  };
+  Wait wait(Time now, const Limiter& limiter, LaneKey key, const Load& load) const;
   /// As Scheduler::retry_after().
   Time retry_after(Time now, const Limiter& limiter, LaneKey key, const Load& load, Time not_before) const;
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -13,7 +15,9 @@ namespace penstock::flow {
 
 namespace {
 constexpr std::size_t kMostLanes = 8;  // whose last request may be the last of all
-constexpr Time kRoughly = 10;          // an estimate may be off by one part of so many
+constexpr Time kLately = 1'000'000;
+constexpr std::size_t kNewest = 1'000;  // of a lane, by which is reckoned how much goes on coming
+constexpr Time kRoughly = 10;           // an estimate may be off by one part of so many
 
 /// The highest value of a function of 0 to `last` that falls slowly, and jumps up at times. Between looks, it is taken
 /// to jump once at most.
@@ -182,6 +186,154 @@ std::optional<Time> Forecast::last_leaves(Time now) const {
     last = std::max(last.value_or(*at), *at);
   }
   return last;
+}
+
+// ---- for a rehearsal ------------------------------------------------------------------------------------------------
+
+/// First those that were told to wait, of each route the one that asks for the others before these; then those that may
+/// ask, in their order. So each is told the same again before a limit is asked.
+std::vector<const Lane*> Forecast::turns_of(const std::vector<const Lane*>& all) const {
+  std::vector<const Lane*> turns, last;
+  std::set<const Lane*> added;
+  const auto add_to = [&](std::vector<const Lane*>& list) {
+    return [&](const Lane& lane) {
+      if (added.insert(&lane).second) list.push_back(&lane);
+    };
+  };
+  lanes_.returning().each(add_to(last)), lanes_.wanting().each(add_to(last));
+  for (const Lane* lane : all) {
+    if (!lane->route) continue;
+    for (const LaneList* list : {&lane->route->told, &lane->route->returning, &lane->route->wanting})
+      list->each(add_to(turns));
+  }
+  const auto of_routes = static_cast<std::ptrdiff_t>(turns.size());
+  for (const Lane* lane : all) add_to(turns)(*lane);
+  std::stable_sort(turns.begin() + of_routes, turns.end(), [](const Lane* one, const Lane* other) {
+    return one->next_moment().value_or(Gate::kNever) < other->next_moment().value_or(Gate::kNever);
+  });
+  turns.insert(turns.end(), last.begin(), last.end());
+  return turns;
+}
+
+/// If all lanes are stopped for longer than the lane was told, it asks when they do.
+std::optional<Scene::Told> Forecast::told_of(Time now, const Lane& lane) const {
+  using Scope = Booking::Scope;
+  const RouteLanes* const route = lane.route;
+  const Scene::Told all{stop_.until(), stop_.not_before(), Scope::upstream, stop_.limited().by};
+  const bool stops_all = stop_.holds(now) && !lane.ask.awaits();
+  const Time own = std::max(lane.ask.again().value_or(now), lane.for_route.asks ? route->until() : now);
+  if (stops_all && own <= stop_.until()) return all;
+  if (lane.for_route.asks && route->stops(now))
+    return Scene::Told{route->until(), route->not_before(), Scope::route, route->limited().by};
+  if (lane.ask.told_to_wait() && *lane.ask.again() > now)
+    return Scene::Told{*lane.ask.again(), *lane.ask.not_before(), Scope::group, lane.ask.limited().by};
+  return stops_all ? std::optional(all) : std::nullopt;
+}
+
+std::optional<Scene> Forecast::scene(Time now, std::size_t most) const {
+  const std::size_t pending = queue_.pending();
+  const bool fits = pending + slots_.in_flight() <= most;
+  const bool waits_for_slots = slots_.in_flight() + pending >= slots_.total();
+  if (!fits && (waits_for_slots || pending > most)) return std::nullopt;
+  Scene scene{.gates = gates_,
+              .slots = slots_.total(),
+              .without_flights = !fits,
+              .mean_flight = slots_.mean_flight(now),
+              .knows_flight = slots_.knows_flight(now)};
+  std::vector<const Lane*> all;
+  std::size_t returned = 0;
+  lanes_.each([&](const Lane& lane) {
+    const bool waits = !lane.queue.empty() || !lane.departures.empty();
+    const bool is_before_others = lane.flying() > 0 && (fits || pending > 0);
+    if (waits || is_before_others) all.push_back(&lane), returned += lane.queue.returned();
+  });
+  if (!fits && all.size() + pending + returned > most) return std::nullopt;
+  std::ranges::sort(all, {}, [](const Lane* lane) { return lane->last_served; });
+  std::map<const Lane*, std::size_t> places;
+  for (const Lane* lane : all) {
+    places[lane] = scene.lanes.size();
+    Scene::Waiting& waiting = scene.lanes.emplace_back(
+        Scene::Waiting{.key = lane->key(), .told = told_of(now, *lane), .asks = lane->ask.for_departures()});
+    for (std::size_t i = 0; i < lane->departures.size(); ++i) waiting.booked.push_back(lane->departures[i]);
+    const auto add = [&](const RequestList& list, std::vector<Scene::One>& into) {
+      std::uint32_t index = list.front();
+      for (std::size_t left = list.size(); left > 0; --left, index = requests_[index].next) {
+        const Request& request = requests_[index];
+        const bool has_deadline = request.stage == Stage::waiting;
+        into.push_back({load_of(request), has_deadline ? request.deadline : request.took_off});
+      }
+    };
+    add(lane->queue.sent_before(), waiting.returned);
+    add(lane->queue.waiting(), waiting.requests);
+  }
+  if (scene.without_flights) {
+    scene.slots -= slots_.in_flight() - returned;
+  } else {
+    requests_.each([&](const Request& request) {
+      const bool flies = request.stage == Stage::flying;
+      if (flies) scene.lanes[places.at(request.lane)].flying.push_back(request.took_off);
+    });
+  }
+  if (stop_.asks_one_by_one()) scene.one_by_one = stop_.limited().by;
+  for (const Lane* lane : turns_of(all)) scene.turns.push_back(places.at(lane));
+  return scene;
+}
+
+bool Forecast::awaits_permit(const Arrival& arrival) const {
+  const Lane* const lane = lanes_.find(arrival.lane());
+  return (lane && lane->ask.awaits()) || lanes_.any_awaits_permit(lanes_.route(arrival.route));
+}
+
+LimitIndex Forecast::stopped_by(Time now, const Arrival& arrival) const {
+  const LimitIndex by = reasons_.of_arrival(now, lanes_.find(arrival.lane()));
+  return by == kSlots ? kNoLimit : by;
+}
+
+Time Forecast::gates_open(Time now, const Arrival& arrival) const {
+  if (!gates_.any()) return now;
+  const Lane* const lane = lanes_.find(arrival.lane());
+  const int rounds = gates_.rounds_until(arrival.group, lane ? lane->queue.size() : 0);
+  const Time opens = std::max(now, gates_.until(arrival.group));
+  return opens + rounds * std::min(slots_.mean_flight(now), Gate::kProof);
+}
+
+/// How much goes on coming is taken from what waits: behind the first of a lane stands all that came since. Of few
+/// requests, or of none that waits for long, that says little; so no more than a second counts, and the first does not.
+/// Of many requests the newest say enough. Those that were outside stand behind others that came later.
+double Forecast::comes_per_second(Time now, const Lane& lane) const {
+  const RequestList& waiting = lane.queue.waiting();
+  if (waiting.empty()) return 0;
+  Time since = std::max(requests_[waiting.front()].arrived, now - kLately);
+  std::int64_t units = 0;
+  std::uint32_t index = waiting.back();
+  for (std::size_t n = 0; n < waiting.size(); ++n, index = requests_[index].previous) {
+    const Request& request = requests_[index];
+    const bool is_earlier = request.arrived <= since, is_enough = n >= kNewest;
+    if (is_earlier && request.let_in) continue;
+    if (is_enough) since = std::max(since, request.arrived);
+    if (is_earlier || is_enough) break;
+    units += request.weight;
+  }
+  return static_cast<double>(units) * 1e6 / static_cast<double>(std::max<Time>(now - since, 1));
+}
+
+WaitingUnits Forecast::units_waiting(Time now) const {
+  WaitingUnits units{.all = lanes_.wants().units};
+  Time asks_at = Gate::kNever;
+  bool any_asks = false;
+  lanes_.each([&](const Lane& lane) {
+    units.all += lane.ask.units();  // asked for at this moment
+    units.per_second += comes_per_second(now, lane);
+    any_asks |= lane.ask.under_way();
+    if (lane.wants() > 0 && !lane.ask.awaits()) asks_at = std::min(asks_at, lane.ask.again().value_or(now));
+  });
+  if (!any_asks && asks_at != Gate::kNever) units.asks_at = std::max(asks_at, stop_.until());
+  return units;
+}
+
+bool Forecast::has_place(const Arrival& arrival) const {
+  const Lane* const lane = lanes_.find(arrival.lane());
+  return queue_.has_place(arrival.in_place_of, lane ? lane->queue.places() : 0);
 }
 
 // ---- when it leaves -------------------------------------------------------------------------------------------------

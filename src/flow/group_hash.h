@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,5 +43,14 @@ class GroupHash {
  private:
   base::SipKey key_;
 };
+
+/// What people see of a name that may be a credential: 12 digits, those that its Redis keys begin with, or others if
+/// there is a `labels` key. It is needed where there is no secret.
+inline std::string label_of(std::string_view digits, const base::SipKey* labels) {
+  constexpr std::size_t kShown = 12;
+  if (!labels) return std::string(digits.substr(0, kShown));
+  const auto others = GroupHash::digits_of(base::sip_hash(*labels, digits));
+  return {others.data(), kShown};
+}
 
 }  // namespace penstock::flow

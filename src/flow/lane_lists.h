@@ -21,6 +21,9 @@ class LaneList {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
   Lane& front() const { return *first_; }
+  /// Calls use(lane) for each, in their order. Defined in lanes.h.
+  template <typename Use>
+  void each(Use use) const;
   /// Moves `lane` to the end of `list`, unless it is there already; nullptr: out of any list.
   static void move(Lane& lane, LaneList* list);
   /// Moves `lane`, which must be in this list, to its front.

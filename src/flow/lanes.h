@@ -29,6 +29,11 @@ inline bool held_back(Time now, const Lane& lane) {
   return lane.route && !lane.for_route.asks && lane.route->holds_back(now);
 }
 
+template <typename Use>
+void LaneList::each(Use use) const {
+  for (const Lane* lane = first_; lane; lane = lane->in_list.next) use(*lane);
+}
+
 /// Each function that takes `now` may change the order. Only forget_unused() deletes a lane.
 class Lanes {
  public:

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -71,11 +72,20 @@ struct LimitReading {
   double fullness() const { return of > 0 ? used / of : 0; }
 };
 
+/// What strangers have taken of the upstream's own window, as far as known. Until that ends, only the rest of it is for
+/// us.
+struct ByStrangers {
+  std::int64_t units = 0;
+  Instant from = kAlways, until = kAlways;
+};
+
 /// In a given state, a limit allows a weight from some moment on, and ever after: its frontier. So the earliest allowed
 /// moment at or after t is max(t, frontier), and several limits compose by the latest of their frontiers.
 class Limit {
  public:
   virtual ~Limit() = default;
+  /// One that goes on from the same state by itself, with the same parameters, which must outlive it.
+  virtual std::unique_ptr<Limit> copy() const = 0;
   /// Whether this weight can ever be allowed.
   virtual bool admits(int /*weight*/) const { return true; }
   /// The time is `now`, and the parameters may have changed. Call this before any other function.
@@ -134,6 +144,12 @@ class Limit {
   virtual std::int64_t in_its_step(Instant /*now*/, std::int64_t /*units*/) const { return 0; }
   /// The least time that this many units take one after the other, whenever they begin.
   virtual Instant takes(std::int64_t /*units*/) const { return 0; }
+  // For a rehearsal of how processes share it (rehearsed_line.h); the twins are `passes` and `room` of each kind in
+  // lua/.
+  /// Units that leave in a microsecond, in the long run; kNever: any number.
+  virtual double passes() const { return kNever; }
+  /// Units that may still leave by `till`; kNever: any number.
+  virtual double room(Instant /*now*/, Instant /*till*/) const { return kNever; }
   /// The clock was corrected: all that the limit remembers happened later by this much.
   virtual void shift(Instant /*by*/) {}
   /// From this moment on a new limit would behave the same: this one may be forgotten.

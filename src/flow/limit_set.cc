@@ -92,6 +92,30 @@ void LimitSet::shift(Instant by) {
   });
 }
 
+// ---- a copy ---------------------------------------------------------------------------------------------------------
+
+LimitSet LimitSet::copy(std::span<const std::string_view> groups) const {
+  LimitSet other;
+  for (const auto& rule : rules_) {
+    other.rules_.push_back(std::make_unique<Rule>(Rule{.config = rule->config,
+                                                       .limit = rule->limit->copy(),
+                                                       .left = rule->left,
+                                                       .since = rule->since,
+                                                       .is_new = false}));
+  }
+  other.group_rules_ = group_rules_, other.wide_rules_ = wide_rules_;
+  other.exchange_ = exchange_, other.pause_ = pause_;
+  for (const std::string_view name : groups) {
+    const Group* known = groups_.find(name);
+    if (!known || other.groups_.find(name)) continue;
+    Group group{
+        .limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_), .left = nullptr, .pause = known->pause};
+    for (std::size_t i = 0; i < group_rules_; ++i) group.limits[i] = known->limits[i]->copy();
+    other.groups_.add(name, std::move(group));
+  }
+  return other;
+}
+
 // ---- what is used ---------------------------------------------------------------------------------------------------
 
 std::vector<std::string> LimitSet::fullest(Instant at, std::size_t most) const {

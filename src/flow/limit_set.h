@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -67,6 +68,10 @@ class LimitSet {
   /// Whether there is a limit of the whole upstream.
   bool has_wide() const { return wide_rules_ > 0; }
   const PauseLimit& pause() const { return pause_; }
+
+  /// The same limits in the same state, with the groups of these names alone. It refers to this one's parameters, and
+  /// must not outlive it.
+  LimitSet copy(std::span<const std::string_view> groups) const;
 
   /// Calls use(limit, rule, index) for each limit in the order of the configuration, whatever its route; null: of an
   /// unknown group.

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -181,6 +183,8 @@ class LimitReader {
   virtual std::vector<std::string> fullest_groups(Time now, std::size_t most) const = 0;
 };
 
+class RehearsedLimiter;
+
 class Limiter {
  public:
   virtual ~Limiter() = default;
@@ -201,6 +205,9 @@ class Limiter {
   virtual Time expected(Time now, LaneKey lane, const Load& load, std::int64_t units, const OtherUnits& others) const {
     return ahead(now, lane, units + load.weight - 1, others);
   }
+  /// One that answers as this would from `now` on, and changes nothing here: what leaves is tried out with it. It knows
+  /// the limits of these groups alone, and must not outlive this. Null: nothing leaves until Redis answers again.
+  virtual std::unique_ptr<RehearsedLimiter> rehearsal(Time now, std::span<const std::string_view> groups) const;
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, LaneKey lane, const Departure& departure) = 0;
   /// A request of this lane took that departure and left late, at `at`; or it has not left yet, and counts as if it
@@ -249,6 +256,13 @@ class Limiter {
   virtual void count_existing(Time /*now*/, LaneKey /*lane*/, std::size_t /*departures*/) {}
 };
 
+/// The units of requests that wait for limits of the whole upstream and have no departure yet.
+struct WaitingUnits {
+  std::int64_t all = 0;
+  double per_second = 0;  ///< so many more go on coming, by those of the last second
+  Time asks_at = 0;       ///< when the limiter is asked next; 0: that is not known
+};
+
 /// What an asynchronous limiter calls: the owner of the upstream, which passes answer() and retry() on to the scheduler
 /// and ends requests for cut(). Never called from within a call of Limiter.
 class LimiterEvents {
@@ -258,6 +272,8 @@ class LimiterEvents {
   virtual void retry(Booking::Scope scope, LaneKey lane) = 0;
   /// This many requests in flight, of all lanes that are meant, hold permits that are lost, and must be ended.
   virtual void cut(Booking::Scope scope, LaneKey lane, std::size_t count) = 0;
+  /// For a forecast.
+  virtual WaitingUnits units_waiting() const { return {}; }
   /// What other processes tell of pauses.
   virtual void heard(const PauseNews& /*news*/) {}
 

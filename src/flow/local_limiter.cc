@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "flow/sliding_window.h"
+
 namespace penstock::flow {
 
 using Rule = LimitSet::Rule;
@@ -119,6 +121,12 @@ Time LocalLimiter::expected(Time now, LaneKey lane, const Load& load, std::int64
 void LocalLimiter::heard(LimitIndex limit, Instant since, std::int64_t much) {
   Rule& rule = limits_.rule(limit);
   if (!rule.of_group()) rule.limit->heard(since, much);
+}
+
+void LocalLimiter::heard(LimitIndex limit, std::span<const Instant> times, const ByStrangers& strangers) {
+  Rule& rule = limits_.rule(limit);
+  if (auto* const window = rule.of_group() ? nullptr : dynamic_cast<SlidingWindow*>(rule.limit.get()))
+    window->heard(times, strangers);
 }
 
 // ---- what becomes of departures -------------------------------------------------------------------------------------

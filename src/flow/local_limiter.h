@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "flow/limit_set.h"
 #include "flow/limiter.h"
 #include "flow/pauses.h"
+#include "flow/rehearsed_limiter.h"
 #include "penstock/limits.h"
 
 namespace penstock::flow {
@@ -50,6 +53,9 @@ class LocalLimiter final : public Limiter {
     return expected(now, lane, Load(1, load.cost), units + load.weight - 1, others, {});
   }
   Time ahead(Time now, LaneKey lane, std::int64_t units, const OtherUnits& others) const override;
+  std::unique_ptr<RehearsedLimiter> rehearsal(Time, std::span<const std::string_view> groups) const override {
+    return std::make_unique<RehearsedLimiter>(limits_.copy(groups), clock_, epoch_);
+  }
   void give_back(Time now, LaneKey lane, const Departure& departure) override;
   Departure report_late(LaneKey lane, Departure departure, Time at) override;
   bool settle(Time now, LaneKey lane, const Departure& departure, int cost) override;
@@ -67,9 +73,12 @@ class LocalLimiter final : public Limiter {
                 const OtherProcesses& processes) const;
   /// The state that a limit of the whole upstream or of a route has among all processes, see Limit::heard().
   void heard(LimitIndex limit, Instant since, std::int64_t much);
+  /// Likewise, of a slidingWindow.
+  void heard(LimitIndex limit, std::span<const Instant> times, const ByStrangers& strangers);
 
-  bool knows(std::string_view group) const { return limits_.find(group) != nullptr; }
-  bool has_room_for(std::string_view group) const override { return limits_.groups() < kMostGroups || knows(group); }
+  bool has_room_for(std::string_view group) const override {
+    return limits_.groups() < kMostGroups || limits_.find(group);
+  }
   bool forgettable(Time now) const override;
   void change(Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(Time now, LaneKey lane, std::size_t departures) override;
@@ -109,10 +118,7 @@ class LocalLimiter final : public Limiter {
   /// Tells Limit::state() of every limit that has one; those of no group first, with an empty group.
   using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
   void states(const TellState& tell) const;
-  /// Of a group that is not remembered: one without departures.
-  const Limit& limit(LimitIndex wanted, std::string_view group) const { return limits_.limit(wanted, group); }
-  /// How many groups are remembered.
-  std::size_t groups() const { return limits_.groups(); }
+  const LimitSet& limits() const { return limits_; }
 
  private:
   bool can_never_grant(Time now, const Ask& ask, Booking& booking) const;

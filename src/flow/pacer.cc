@@ -44,6 +44,13 @@ Instant Pacer::ahead(Instant now, std::int64_t units) const {
   return std::max(now, next()) + time_of(std::max(0.0, over));
 }
 
+double Pacer::passes() const { return config_.qps / 1'000'000; }
+
+double Pacer::room(Instant now, Instant till) const {
+  const Instant from = std::max(now, next());
+  return from > till ? 0 : config_.max_burst - level_at(now) + (till - from) * passes() + 1;
+}
+
 void Pacer::shift(Instant by) { last_ += by; }
 
 Instant Pacer::forgettable_at() const { return next() + time_of(level_) / config_.burst_allowance_factor; }

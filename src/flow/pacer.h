@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 #include "penstock/limits.h"
@@ -14,6 +15,7 @@ class Pacer final : public Limit {
  public:
   explicit Pacer(const PacerConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Pacer>(*this); }
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
@@ -24,6 +26,8 @@ class Pacer final : public Limit {
   Instant expected(Instant now, std::int64_t units, int, const OtherProcesses& others) const override {
     return ahead(now, units + others.before(units));
   }
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   Instant takes(std::int64_t units) const override {

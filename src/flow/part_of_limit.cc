@@ -40,6 +40,15 @@ PartOfLimit::PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& 
   std::visit([&](const auto& kind) { begin(kind, units, left.until); }, part);
 }
 
+PartOfLimit::PartOfLimit(const PartOfLimit& other)
+    : whole_(other.whole_->copy()),
+      part_(other.part_->copy()),
+      untouched_(other.untouched_ ? std::make_unique<TokenBucket>(*other.untouched_) : nullptr),
+      kind_(other.kind_),
+      now_(other.now_),
+      until_(other.until_),
+      units_(other.units_) {}
+
 void PartOfLimit::begin(const PacerConfig& part, std::int64_t units, Instant until) {
   part_->commit(until, static_cast<int>(std::max<std::int64_t>(0, part.max_burst - units)));
 }

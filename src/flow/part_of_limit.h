@@ -26,6 +26,7 @@ class PartOfLimit final : public Limit {
   /// What is left of the whole limit, as far as a process can tell that was alone until `now`: nothing until a new
   /// period begins. Where nothing is known of this period, what Redis has `told` stands, if that is newer.
   Remaining left_alone(Instant now, const Remaining& told = {}) const;
+  std::unique_ptr<Limit> copy() const override { return std::unique_ptr<Limit>(new PartOfLimit(*this)); }
   /// Gives back the whole limit. Do not use this object afterwards.
   std::unique_ptr<Limit> release() { return std::move(whole_); }
 
@@ -70,6 +71,7 @@ class PartOfLimit final : public Limit {
   std::string taken() const override;
 
  private:
+  PartOfLimit(const PartOfLimit& other);
   Instant opens_for(std::int64_t units) const { return units > units_ ? until_ : kAlways; }
   void begin(const PacerConfig& part, std::int64_t units, Instant until);
   void begin(const TokenBucketConfig& part, std::int64_t units, Instant until);

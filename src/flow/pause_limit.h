@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "flow/limit.h"
 
@@ -11,6 +12,7 @@ namespace penstock::flow {
 
 class PauseLimit final : public Limit {
  public:
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<PauseLimit>(*this); }
   void extend(Instant until) { until_ = std::max(until_, until); }
   /// True: it was to end later.
   bool shorten(Instant latest) {
@@ -22,6 +24,7 @@ class PauseLimit final : public Limit {
   void commit(Instant, int) override {}
   void give_back(Instant, int) override {}
   Instant ahead(Instant now, std::int64_t) const override { return std::max(now, until_); }
+  double room(Instant, Instant till) const override { return until_ > till ? 0 : kNever; }
   void shift(Instant by) override { until_ += by; }
   Instant forgettable_at() const override { return until_; }
   LimitReading read(Instant now) const override { return {.opens_in = std::max(0.0, until_ - now)}; }

@@ -79,6 +79,14 @@ class Requests {
   /// How many of the requests are tunnels.
   std::size_t tunnels() const { return tunnels_; }
 
+  /// Calls use(request) for each that is not released.
+  template <typename Use>
+  void each(Use use) const {
+    for (const Request& request : nodes_) {
+      if (request.stage != Stage::released) use(request);
+    }
+  }
+
   Request& operator[](std::uint32_t index) { return nodes_[index]; }
   const Request& operator[](std::uint32_t index) const { return nodes_[index]; }
   Ticket ticket(std::uint32_t index) const { return {index, nodes_[index].generation}; }

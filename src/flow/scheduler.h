@@ -208,7 +208,7 @@ class Scheduler {
   LaneServer server_{requests_, slots_, queue_, lanes_, stop_, asker_, reasons_, estimates_};
   Tunnels tunnels_{requests_, slots_, queue_, lanes_, stop_, asker_, server_};
   Arrivals arrivals_{requests_, slots_, queue_, lanes_, asker_, server_, tunnels_, reasons_, estimates_};
-  Forecast forecast_{requests_, slots_, queue_, lanes_, stop_, gates_, asker_, reasons_};
+  Forecast forecast_{requests_, slots_, queue_, lanes_, stop_, gates_, asker_, reasons_, estimates_, tunnels_};
 };
 
 /// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.

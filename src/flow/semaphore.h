@@ -3,6 +3,8 @@
 // whatever its weight. Internal to flow/.
 #pragma once
 
+#include <memory>
+
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -12,6 +14,7 @@ class Semaphore final : public Limit {
  public:
   explicit Semaphore(const SemaphoreConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Semaphore>(*this); }
   Instant frontier(int) const override { return kAlways; }
   bool full(std::int64_t others) const override { return held_ + others >= config_.capacity; }
   void commit(Instant, int) override { ++held_; }

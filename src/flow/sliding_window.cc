@@ -3,6 +3,7 @@
 #include "flow/sliding_window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
@@ -41,7 +42,7 @@ void SlidingWindow::learn(Instant now, const Counted& counted) {
   if (counted.departed < foreign_->told) {
     foreign_->units = std::max(foreign_->units, least);
   } else {
-    *foreign_ = {std::clamp(foreign_->units, least, most), from, counted.resets, counted.departed};
+    *foreign_ = {{std::clamp(foreign_->units, least, most), from, counted.resets}, counted.departed};
   }
 }
 
@@ -51,6 +52,20 @@ void SlidingWindow::commit(Instant at, int weight) {
   heavy_ = (heavy_ && size() > 0) || weight > 1;
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
+}
+
+void SlidingWindow::heard(std::span<const Instant> times, const ByStrangers& strangers) {
+  times_.assign(times.begin(), times.end());
+  first_ = 0;
+  foreign_.reset();
+  if (strangers.units > 0) foreign_ = std::make_unique<Foreign>(Foreign{strangers, kAlways});
+}
+
+void SlidingWindow::repeat(std::int64_t times) {
+  std::vector<Instant> all;
+  for (std::int64_t n = 0; n < size(); ++n) all.insert(all.end(), static_cast<std::size_t>(times), time(n));
+  times_ = std::move(all);
+  first_ = 0;
 }
 
 // Drops only units that are too old for any departure from now on: the newest may still be given back, or `max` raised.
@@ -117,6 +132,17 @@ Instant SlidingWindow::ahead_within(Instant now, std::int64_t units, std::int64_
   const std::int64_t in_the_way = size() - most + units % most;
   const Instant own = in_the_way < 0 ? now : std::max(now, time(in_the_way) + interval());
   return std::max(own + rounds * interval(), foreign_allows(units + 1));
+}
+
+double SlidingWindow::passes() const { return config_.max / interval(); }
+
+// Free are those of the `max` places whose departures are an interval old by `till`.
+double SlidingWindow::room(Instant, Instant till) const {
+  const std::int64_t recent = std::min<std::int64_t>(since(till - interval() + 0.5), config_.max);
+  const std::int64_t own = config_.max - recent;
+  if (!foreign_ || foreign_->until <= till || foreign_->units == 0) return static_cast<double>(own);
+  const std::int64_t rest = config_.max - since(foreign_->from) - foreign_->units;
+  return static_cast<double>(std::max<std::int64_t>(0, std::min(own, rest)));
 }
 
 void SlidingWindow::shift(Instant by) {

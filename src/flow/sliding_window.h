@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "base/copied_ptr.h"
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -16,8 +18,14 @@ class SlidingWindow final : public Limit {
  public:
   explicit SlidingWindow(const SlidingWindowConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<SlidingWindow>(*this); }
   bool admits(int weight) const override { return weight <= config_.max; }
   void refresh(Instant now) override;
+  /// Each unit so far counts so many times: as many others have left beside each.
+  void repeat(std::int64_t times);
+  /// Among all processes these units, and no others, have left so far: ascending times.
+  using Limit::heard;
+  void heard(std::span<const Instant> times, const ByStrangers& strangers);
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
@@ -29,6 +37,8 @@ class SlidingWindow final : public Limit {
   Instant ahead(Instant now, std::int64_t units) const override;
   /// With other processes waiting, each is expected to get an equal part of `max`.
   Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   LimitReading read(Instant now) const override;
@@ -52,14 +62,10 @@ class SlidingWindow final : public Limit {
   std::vector<Instant> times_;  // whole microseconds, ascending
   std::size_t first_ = 0;       // times before this index are dropped
   bool heavy_ = false;          // one of the departures had a weight over 1
-  /// What strangers have taken of the upstream's own window, as far as known. Until that ends, only the rest of it is
-  /// for us.
-  struct Foreign {
-    std::int64_t units = 0;
-    Instant from = kAlways, until = kAlways;
+  struct Foreign : ByStrangers {
     Instant told = kAlways;  // when the request left whose answer told so
   };
-  std::unique_ptr<Foreign> foreign_;  // null: nothing was learned
+  base::CopiedPtr<Foreign> foreign_;  // null: nothing was learned
 };
 
 }  // namespace penstock::flow

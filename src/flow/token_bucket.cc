@@ -76,6 +76,14 @@ Instant TokenBucket::ahead(Instant now, std::int64_t units) const {
   return std::max(now, refilled(used.since, missing, std::min(config_.refill_amount, config_.capacity)));
 }
 
+double TokenBucket::passes() const { return config_.refill_amount / period(); }
+
+double TokenBucket::room(Instant, Instant till) const {
+  if (used_.since == kAlways) return config_.capacity;
+  const Used used = used_at(till);
+  return static_cast<double>(config_.capacity - used.tokens);
+}
+
 void TokenBucket::shift(Instant by) {
   used_.since += by;
   for (Low& low : lows_) low.from += by;

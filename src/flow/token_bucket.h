@@ -3,6 +3,7 @@
 // full; the moments keep the phase of the first departure. Internal to flow/.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "flow/limit.h"
@@ -14,12 +15,15 @@ class TokenBucket final : public Limit {
  public:
   explicit TokenBucket(const TokenBucketConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<TokenBucket>(*this); }
   bool admits(int weight) const override { return weight <= config_.capacity; }
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   void settle(Instant at, Instant now, int taken, int cost) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   LimitReading read(Instant now) const override;

@@ -57,6 +57,8 @@ class Tunnels {
   void apply(Time now, Lane& lane, const Booking& booking, Commands& commands);
   /// Closes resting tunnels until there is room for another one. False: there is none.
   bool make_room(Time now, Commands& commands);
+  /// Whether make_room() would find or make any.
+  bool may_have_room(Time now) const;
 
  private:
   /// Open, or waiting in their lanes.
@@ -70,7 +72,6 @@ class Tunnels {
   bool others_first(Time now, const Lane& lane) const;
   void go_on(Time now, Lane& lane, Commands& commands);
   bool may_let_in(Time now) const { return !queue_.outside().empty() && may_have_room(now); }
-  bool may_have_room(Time now) const;
   std::optional<Time> makes_room_at() const;
   void close_longest_rested(Time now, Commands& commands);
 

@@ -52,6 +52,7 @@ class UpstreamStop {
   void ask_ends() { --asks_; }
   bool asks_under_way() const { return asks_ > 0; }
   bool asks_are_rationed() const { return asks_ >= most_asks_; }
+  bool asks_one_by_one() const { return most_asks_ == 1; }
   void granted_at_once() { most_asks_ = std::min(kAnyNumber, 2 * most_asks_); }
 
   // Tunnels that resume.

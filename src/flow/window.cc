@@ -115,6 +115,23 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
   return std::max(now, start + windows * interval() + place(before % config_.reservoir));
 }
 
+double Window::passes() const { return config_.reservoir / interval(); }
+
+// What is left of the last window booked, and the windows that begin after it.
+double Window::room(Instant now, Instant till) const {
+  const bool is_over = start_ < window_of(now);
+  const Instant start = is_over ? window_of(now) : start_;
+  const std::int64_t gone = is_over ? 0 : this->gone();
+  if (config_.spread) {
+    const Instant front = gone < config_.reservoir ? start + place(gone) : start + interval();
+    const Instant from = std::max(front, now);
+    return from > till ? 0 : (till - from) * passes() + 1;
+  }
+  const double later = (window_of(till) - start) / interval();
+  if (later < 0) return 0;
+  return static_cast<double>(std::max<std::int64_t>(0, config_.reservoir - gone)) + later * config_.reservoir;
+}
+
 // After the shift its departures may be in two windows: all count in the window of the latest.
 void Window::shift(Instant by) {
   if (start_ == kAlways) return;

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/copied_ptr.h"
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -14,6 +15,7 @@ class Window final : public Limit {
  public:
   explicit Window(const WindowConfig& config) : config_(config) {}
 
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Window>(*this); }
   bool admits(int weight) const override { return weight <= config_.reservoir; }
   void refresh(Instant now) override;
   Instant frontier(int weight) const override;
@@ -26,6 +28,8 @@ class Window final : public Limit {
   void moved(Instant from, Instant to, int weight) override;
   void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  double passes() const override;
+  double room(Instant now, Instant till) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override;
@@ -60,7 +64,7 @@ class Window final : public Limit {
     std::int64_t debt = 0;     // of `count_`, what did not fit into an earlier window
     Instant from = kAlways;    // the start of that window
   };
-  std::unique_ptr<More> more_;  // null: as one that says nothing; most windows have none
+  base::CopiedPtr<More> more_;  // null: as one that says nothing; most windows have none
 };
 
 }  // namespace penstock::flow

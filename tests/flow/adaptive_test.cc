@@ -136,5 +136,21 @@ TEST(Adaptive, a_changed_bound_holds_at_once) {
   EXPECT_EQ(limit.frontier(1), now + 0.2 * kOneSecond);
 }
 
+/// What Redis tells of all processes: the rate, and the next free moment.
+TEST(Adaptive, goes_on_at_the_rate_of_all_processes) {
+  const AdaptiveConfig config{.min = 1, .max = 100};
+  Adaptive mine(config), all(config);
+  mine.commit(kThisYear, 1);
+  mine.go_on_from(all);
+  EXPECT_EQ(mine.rate(), 1) << "nothing was told";
+  const Instant free = kThisYear + 10 * kOneSecond;
+  all.heard(free, 20'000'000);
+  mine.go_on_from(all);
+  EXPECT_EQ(mine.rate(), 20);
+  EXPECT_EQ(mine.frontier(1), free);
+  mine.commit(free, 1);
+  EXPECT_NEAR(mine.rate(), 20 + std::log(2) * 20 / 20, 1e-3) << "it has waited since another process' departure";
+}
+
 }  // namespace
 }  // namespace penstock::flow

@@ -54,7 +54,7 @@ class Asked {
   void land(Time now, std::size_t count) {
     for (; count > 0; --count) limiter_.landed(now, {});
   }
-  std::size_t groups() const { return limiter_.groups(); }
+  std::size_t groups() const { return limiter_.limits().groups(); }
 
  private:
   LocalLimiter limiter_;

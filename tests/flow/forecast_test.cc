@@ -38,6 +38,16 @@ TEST(Forecast, says_nothing_where_nothing_waits) {
   EXPECT_EQ(last(yard), std::nullopt);
 }
 
+TEST(Forecast, tells_how_much_goes_on_coming_by_the_last_second_or_the_newest) {
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 10'000, .max_wait = 3'600 * kSecond});
+  auto come = [&, id = RequestId{0}](int count, Time apart) mutable {
+    for (; count > 0; --count) yard.now += apart, yard.arrive(++id);
+    return yard.upstream.forecast().units_waiting(yard.now).per_second;
+  };
+  EXPECT_DOUBLE_EQ(come(300, 10 * kMs), 100);
+  EXPECT_DOUBLE_EQ(come(5'000, kMs / 10), 10'000) << "by the newest 1000";
+}
+
 TEST(Forecast, names_the_requests_that_have_waited_longest_whatever_their_lane) {
   SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive(1);

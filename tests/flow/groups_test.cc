@@ -82,17 +82,17 @@ TEST(ManyGroups, those_that_nobody_uses_are_never_more_than_those_in_use) {
   LocalLimiter limiter({per_group(bucket(1, 1, sec(1)))}, kStart);
   for (int part = 0; part < 8; ++part) {
     visit(limiter, part * 20'000, 20'000, 100);  // 10 000 are in use: those of the last second
-    ASSERT_LE(limiter.groups(), 20'000u);
+    ASSERT_LE(limiter.limits().groups(), 20'000u);
   }
 }
 
 TEST(ManyGroups, are_forgotten_by_the_use_of_others) {
   LocalLimiter limiter({per_group(bucket(1, 1, sec(1)))}, kStart);
   visit(limiter, 0, 50'000, 1);
-  ASSERT_EQ(limiter.groups(), 50'000u);
+  ASSERT_EQ(limiter.limits().groups(), 50'000u);
   Booking booking;
   for (int i = 0; i < 100'000; ++i) booking.clear(), limiter.ask(sec(10 + i), {.group = "one"}, booking);
-  EXPECT_LE(limiter.groups(), Groups<int>::kFew);
+  EXPECT_LE(limiter.limits().groups(), Groups<int>::kFew);
 }
 
 TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
@@ -100,7 +100,7 @@ TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
   visit(limiter, 0, 3'000, 1);
   Booking booking;
   for (int i = 0; i < 3'000; ++i) booking.clear(), limiter.ask(sec(3'600), {.group = name(i)}, booking);
-  EXPECT_EQ(limiter.groups(), 3'000u);
+  EXPECT_EQ(limiter.limits().groups(), 3'000u);
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(limiter.landed(sec(3'600), LaneKey(name(i))));
 }
 
@@ -133,7 +133,7 @@ TEST(ManyGroups, take_up_little_memory) {
   LocalLimiter limiter({per_group(window(10, sec(3'600))), pacer(1e9)}, kStart);
   const auto before = mallinfo2().uordblks;
   visit(limiter, 0, 200'000, 1);
-  ASSERT_EQ(limiter.groups(), 200'000u);
+  ASSERT_EQ(limiter.limits().groups(), 200'000u);
   const auto bytes = (mallinfo2().uordblks - before) / 200'000;
   RecordProperty("bytes_per_group", static_cast<int>(bytes));
   EXPECT_LE(bytes, 250u);

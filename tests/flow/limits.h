@@ -17,6 +17,7 @@ namespace penstock::flow {
 class Spacing final : public Limit {
  public:
   explicit Spacing(Time gap) : gap_(gap) {}
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<Spacing>(*this); }
   Instant frontier(int) const override { return next_; }
   void commit(Instant at, int) override { next_ = at + gap_; }
   void give_back(Instant at, int) override {
@@ -36,6 +37,7 @@ class Spacing final : public Limit {
 class FixedWindow final : public Limit {
  public:
   FixedWindow(int reservoir, Time interval) : reservoir_(reservoir), interval_(interval) {}
+  std::unique_ptr<Limit> copy() const override { return std::make_unique<FixedWindow>(*this); }
   Instant frontier(int weight) const override { return start_of(count_ + weight <= reservoir_ ? 0 : 1); }
   void commit(Instant at, int weight) override {
     const Time number = static_cast<Time>(at) / interval_;

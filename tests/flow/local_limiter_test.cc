@@ -151,14 +151,14 @@ TEST(LocalLimiter, where_only_groups_have_limits_a_pause_stops_every_lane_all_th
 TEST(LocalLimiter, remembers_no_group_without_limits_of_its_own) {
   LocalLimiter limiter = local({pacer(1'000)});
   cancel(limiter, 0, 1, "a");
-  EXPECT_EQ(limiter.groups(), 0u);
+  EXPECT_EQ(limiter.limits().groups(), 0u);
 }
 
 TEST(LocalLimiter, remembers_no_group_that_was_refused) {
   LocalLimiter limiter = local({refusing(per_group(window(1, sec(1)))), pacer(1)});
   cancel(limiter, ms(100), 1, "a");
   cancel(limiter, ms(100), 1, "b");
-  EXPECT_EQ(limiter.groups(), 1u);
+  EXPECT_EQ(limiter.limits().groups(), 1u);
 }
 
 // ---- weights --------------------------------------------------------------------------------------------------------

@@ -394,7 +394,7 @@ TEST_F(PartsInALimiter, have_what_was_noted_of_each_group) {
   EXPECT_EQ(limiter_.left_of(0, "a"), nullptr);
   limiter_.note_left(0, "a", {.until = kEdge, .units = 4});
   limiter_.note_left(0, "b", {.until = kEdge, .units = 8});
-  EXPECT_EQ(limiter_.groups(), 2U);
+  EXPECT_EQ(limiter_.limits().groups(), 2U);
   go_alone();
   EXPECT_EQ(granted("a"), 2U);
   EXPECT_EQ(granted("b"), 4U);

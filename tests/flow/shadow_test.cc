@@ -52,9 +52,9 @@ TEST(Shadow, says_of_each_group_what_it_remembers_of_it) {
   EXPECT_THAT(states_of(limiter),
               testing::UnorderedElementsAre("0  1w 50400000000000 3 1000000", "1 a 1w 50400000000000 1 1000000",
                                             "1 b 1w 50400000000000 2 1000000"));
-  EXPECT_EQ(limiter.limit(0, "").state(), "1w 50400000000000 3 1000000");
-  EXPECT_EQ(limiter.limit(1, "b").state(), "1w 50400000000000 2 1000000");
-  EXPECT_EQ(limiter.limit(1, "c").state(), "");
+  EXPECT_EQ(limiter.limits().limit(0, "").state(), "1w 50400000000000 3 1000000");
+  EXPECT_EQ(limiter.limits().limit(1, "b").state(), "1w 50400000000000 2 1000000");
+  EXPECT_EQ(limiter.limits().limit(1, "c").state(), "");
 }
 
 TEST(Shadow, looks_without_granting) {

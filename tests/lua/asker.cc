@@ -202,6 +202,19 @@ test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_gr
                        {who_, generation_, "penstock:to:", upstream_, of_group ? std::string(group) : std::string()});
 }
 
+test::RedisReply Asker::look_ahead(Time now, std::string_view what) {
+  Texts keys{key("head"), key("alive", "waiting")};
+  for (auto& of_limit : keys_of_limits({})) keys.push_back(std::move(of_limit));
+  Texts arguments{who_, std::string(what), "penstock:to:", upstream_, hash()};
+  add_limits(arguments);
+  return scripts_.call(Script::ahead, instant(now), keys, std::move(arguments));
+}
+
+test::RedisReply Asker::report_waiting(Time now, std::int64_t units, std::int64_t comes, Time asks_at) {
+  return scripts_.call(Script::ahead, instant(now), {key("head"), key("alive", "waiting")},
+                       {who_, "report", text(units), text(comes), text(instant(asks_at))});
+}
+
 test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {
   return scripts_.call(Script::pause, instant(now), {key("head"), key("pause", group)}, {text(length)});
 }

@@ -47,6 +47,9 @@ class Asker {
   /// The request that took this departure has cost so much.
   test::RedisReply settle(Time now, std::string_view group, const flow::Departure& departure, int cost);
   test::RedisReply cancel_wait(Time now, std::string_view group, bool of_group);
+  /// `what` is tell or read. For limits of the whole upstream alone.
+  test::RedisReply look_ahead(Time now, std::string_view what);
+  test::RedisReply report_waiting(Time now, std::int64_t units, std::int64_t comes, Time asks_at);
   test::RedisReply pause(Time now, std::string_view group, Time length);
   test::RedisReply shorten_pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.

@@ -12,6 +12,7 @@
 #include <optional>
 #include <ranges>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,8 @@
 
 #include "flow/limit_remap.h"
 #include "flow/probing.h"
+#include "flow/rehearsal.h"
+#include "flow/rehearsed_limiter.h"
 #include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
@@ -57,6 +60,10 @@ class Recorder final : public flow::Limiter {
   flow::Time expected(flow::Time now, flow::LaneKey lane, const flow::Load& load, std::int64_t units,
                       const flow::OtherUnits& others) const override {
     return limiter_->expected(now, lane, load, units, others);
+  }
+  std::unique_ptr<flow::RehearsedLimiter> rehearsal(flow::Time now,
+                                                    std::span<const std::string_view> groups) const override {
+    return limiter_->rehearsal(now, groups);
   }
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
     limiter_->give_back(now, lane, departure);
@@ -192,6 +199,8 @@ class LimiterFixture final : public flow::LimiterEvents {
     hub_ = std::move(hub);
     limits_have_changed(limits_, kSettings);
   }
+  /// When one would leave that came now.
+  flow::Outlook ahead() const { return flow::rehearse(loop_.now(), heart_, {}); }
   /// From now on those that take off land when the test says so.
   void fly_on() { land_at_once_ = false; }
   void answered(std::size_t n) {

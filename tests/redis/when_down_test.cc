@@ -122,6 +122,61 @@ TEST_F(WhenDownTest, with_refuse_requests_are_refused) {
   EXPECT_THAT(a->took_off(), IsEmpty());
 }
 
+TEST_F(WhenDownTest, with_hold_nobody_knows_when_one_leaves) {
+  config_.when_down = WhenDown::wait;
+  server_.stop();
+  const auto a = make({pacer(1000)});
+  ASSERT_TRUE(run_.run_until([&] { return a->degraded(); }));
+  const flow::Outlook idle = a->ahead();
+  EXPECT_EQ(idle.leaves, std::nullopt);
+  EXPECT_EQ(idle.limited_by, flow::kRedis);
+  EXPECT_FALSE(idle.refused);
+  a->arrive(1);
+  EXPECT_THAT(a->took_off(), IsEmpty());
+  EXPECT_EQ(a->ahead().leaves, std::nullopt);
+}
+
+TEST_F(WhenDownTest, with_open_one_leaves_at_once_as_was_said) {
+  config_.when_down = WhenDown::open;
+  server_.stop();
+  const auto a = make({pacer(1)});
+  ASSERT_TRUE(run_.run_until([&] { return a->degraded(); }));
+  a->arrive(5);
+  ASSERT_THAT(a->took_off(), SizeIs(5));
+  const flow::Outlook outlook = a->ahead();
+  ASSERT_TRUE(outlook.leaves);
+  EXPECT_LE(*outlook.leaves, run_.loop.now());
+  EXPECT_EQ(outlook.limited_by, flow::kNoLimit);
+}
+
+TEST_F(WhenDownTest, with_refuse_it_is_said_that_one_is_refused) {
+  config_.when_down = WhenDown::refuse;
+  server_.stop();
+  const auto a = make({pacer(1)});
+  ASSERT_TRUE(run_.run_until([&] { return a->degraded(); }));
+  const flow::Outlook outlook = a->ahead();
+  EXPECT_EQ(outlook.refused, flow::Refused::unavailable);
+  EXPECT_EQ(outlook.leaves, std::nullopt);
+  EXPECT_EQ(outlook.limited_by, flow::kRedis);
+  a->arrive(1);
+  ASSERT_THAT(a->refused(), SizeIs(1));
+  EXPECT_EQ(a->refused()[0].why, outlook.refused);
+}
+
+TEST_F(WhenDownTest, with_share_one_leaves_by_its_part_as_was_said) {
+  server_.stop();
+  const auto a = make({pacer(10)});
+  EXPECT_EQ(a->ahead().leaves, std::nullopt) << "whether Redis is there is not known yet";
+  ASSERT_TRUE(run_.run_until([&] { return a->degraded(); }));
+  a->arrive(3);
+  const flow::Outlook outlook = a->ahead();
+  a->arrive(1);
+  ASSERT_TRUE(run_.run_until([&] { return a->booked().size() == 4; }));
+  ASSERT_TRUE(outlook.leaves);
+  EXPECT_NEAR(static_cast<double>(a->booked().back()), static_cast<double>(*outlook.leaves), 1'000);
+  EXPECT_EQ(outlook.limited_by, 0);
+}
+
 TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
   const LimitConfig window{.kind = SlidingWindowConfig{.max = 10, .interval = 20s}, .name = "sliding"};
   config_.timeout = 1s;  // afterwards no process is to be alone for a stall of this machine

@@ -65,11 +65,8 @@ std::string_view Grouping::shortened(std::string_view name, std::string& room) c
 }
 
 std::string Grouping::label(std::string_view name) const {
-  constexpr std::size_t kShown = 12;
   if (by_ != GroupRule::By::header || name == kNoGroup || name == kOtherGroups) return std::string(name);
-  auto digits = hash_(name);
-  if (labels_) digits = flow::GroupHash::digits_of(base::sip_hash(*labels_, text_of(digits)));
-  return std::string(text_of(digits).substr(0, kShown));
+  return flow::label_of(text_of(hash_(name)), labels_);
 }
 
 }  // namespace penstock::proxy

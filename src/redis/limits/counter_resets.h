@@ -12,6 +12,7 @@
 #include "flow/limiter.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
+#include "redis/limits/led_counters.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/upstream_calls.h"
 #include "redis/limits/wait_list.h"
@@ -41,6 +42,7 @@ class CounterResets {
   void want(flow::LimitIndex counter, flow::LaneKey lane, flow::Time at);
   void fire();
   void sleep();
+  void wake_by(flow::Time at);
   void reset(flow::LimitIndex counter, const flow::LaneName& lane);
   void was_reset(const LimitConfig& counter, const flow::LaneName& lane, const Outcome& outcome);
   flow::LimitIndex continues_as(const LimitConfig& limit) const;
@@ -56,6 +58,7 @@ class CounterResets {
   const std::vector<LimitConfig>& limits_;
   std::vector<Counter> counters_;                                             // the shared ones
   std::map<std::pair<flow::LimitIndex, flow::LaneName>, flow::Time> wanted_;  // without a lane: of the upstream's own
+  LedCounters led_;
   loop::Timer timer_;
 };
 

@@ -2,6 +2,8 @@
 // Flights unknown to Redis begin only with permits that are held, or by `open`.
 #include "redis/limits/fallback.h"
 
+#include <memory>
+
 #include "redis/limits/divide_limits.h"
 
 namespace penstock::redis {
@@ -27,6 +29,14 @@ void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
   if (for_permit) semaphores_.stop(at_hand.by, booking);
 }
 
+std::unique_ptr<flow::RehearsedLimiter> Fallback::rehearsal(Time now, std::span<const std::string_view> groups) const {
+  if (rule() == WhenDown::wait) return nullptr;
+  if (rule() == WhenDown::share) return shadow_.all().rehearsal(now, groups);
+  auto without_limits = std::make_unique<flow::RehearsedLimiter>(flow::LimitSet(), flow::LimitClock(), flow::kNoEpoch);
+  if (rule() == WhenDown::refuse) without_limits->refuse();
+  return without_limits;
+}
+
 /// By shares alone, processes that had left others some of their share would now take it back, and more would leave
 /// than the limit allows. Instead, lanes wait until all processes have handed in what they remember, at most for a
 /// second.
@@ -39,7 +49,7 @@ WhenDown Fallback::rule() const {
 void Fallback::note_left(const BookReply& reply, flow::LaneKey lane, const flow::DepartureSearch::Taken& taken) {
   if (calls_.when_down() != WhenDown::share || shadow_.has_untold()) return;
   std::size_t next = 0;
-  for (const flow::LimitIndex limit : calls_.args().places_of(lane)) {
+  for (const flow::LimitIndex limit : calls_.args().routes().places_of(lane)) {
     if (next == reply.left.size()) return;
     const auto& [until, left] = reply.left[next++];
     if (until == 0) {

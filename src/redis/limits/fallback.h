@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
 
 #include "flow/limiter.h"
+#include "flow/rehearsed_limiter.h"
 #include "penstock/config.h"
 #include "redis/limits/book_reply.h"
 #include "redis/limits/fleet.h"
@@ -21,6 +25,8 @@ class Fallback {
   Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet);
 
   void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
+  /// As Limiter::rehearsal(): one that answers by the same rule.
+  std::unique_ptr<flow::RehearsedLimiter> rehearsal(flow::Time now, std::span<const std::string_view> groups) const;
   /// Notes what is left of each limit, by which it would go on. `lane` is that of the ask, which took so many units.
   /// Skipped while Redis has not been told of everything that was granted alone.
   void note_left(const BookReply& reply, flow::LaneKey lane, const flow::DepartureSearch::Taken& taken);

@@ -43,12 +43,16 @@ class Fleet {
   /// So many used the upstream when another Redis kept its limits.
   void expect(int processes, flow::Time now) { alive_ = processes, counted_at_ = now; }
 
+  /// Redis has told anything of it.
+  bool has_told() const { return counted_at_ != kNever; }
   /// How many processes use the upstream.
   int alive() const { return alive_; }
   /// The same, taken as true for a while after it was told; 0: any process may have come since.
   int alive_lately(flow::Time now) const { return now - counted_at_ < WaitList::kInUse ? alive_ : 0; }
   /// Those that wait for the upstream's limits; where that was not told, all others.
   flow::OtherProcesses others() const { return others_.value_or(flow::OtherProcesses{.count = alive_ - 1}); }
+  /// The limits in the state that all processes have brought them to, as far as Redis told.
+  const flow::LimitSet& whole() const { return whole_.limits(); }
   flow::LimitIndex forbids(const flow::Load& load, std::string_view route) const { return whole_.forbids(load, route); }
   flow::Time expected(flow::Time now, flow::LaneKey lane, const flow::Load& load, std::int64_t units,
                       const flow::OtherUnits& others) const {
@@ -56,8 +60,9 @@ class Fleet {
   }
 
  private:
+  static constexpr flow::Time kNever = std::numeric_limits<flow::Time>::min() / 2;
   int alive_ = 1;
-  flow::Time counted_at_ = std::numeric_limits<flow::Time>::min() / 2;
+  flow::Time counted_at_ = kNever;
   flow::LocalLimiter whole_;
   std::optional<flow::OtherProcesses> others_;
 };

@@ -26,6 +26,7 @@ LimiterHub::LimiterHub(loop::Loop& loop, loop::Resolver& resolver, const RedisCo
       looks_(loop),
       shared_(loop, resolver, config, static_cast<RedisEvents&>(*this), watch_.on_processes, std::move(notices),
               network, std::move(process_name)) {
+  shared_.label_by(watch_.labels);
   ticker_.start(loop.now() + kTick);
 }
 
@@ -137,6 +138,11 @@ void LimiterHub::look(std::function<void()> seen) {
     return asked;
   };
   looks_.begin(ask_all, std::move(seen));
+}
+
+bool LimiterHub::look_ahead(const std::string& upstream, std::function<void()> told) {
+  const auto known = limiters_.find(upstream);
+  return known != limiters_.end() && known->second->reader()->line().look(shared_.loop().now(), std::move(told));
 }
 
 void LimiterHub::on_found(const std::vector<Endpoint>& there) {

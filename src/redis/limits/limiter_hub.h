@@ -39,6 +39,7 @@ struct HubWatch {
   std::function<void(Duration)> on_round_trip;     ///< of each call that was answered
   std::function<void(std::string_view kind)> on_error;
   std::function<void(int)> on_processes;  ///< how many there are, as last seen: each second while Redis is up
+  const base::SipKey* labels = nullptr;   ///< as SharedRedis::label_key()
 };
 
 /// A limiter by itself, which goes on from what `former` has counted in this process, if that is a limiter made here or
@@ -82,11 +83,15 @@ class LimiterHub final : RedisEvents, LimiterOwner {
   std::vector<RedisNodeSnapshot> nodes() const { return shared_.servers().nodes(); }
   /// Upstreams in whose limits the processes differ, as last reported.
   std::vector<std::string> limits_differ() const;
+  const Leadership& leadership() const { return shared_.leadership(); }
   /// Whether limits of that upstream go by `whenDown`. False: it has no shared limits here.
   bool degraded(const std::string& upstream) const;
   /// Calls `seen` when all limiters know how their limits stand over all processes, so that their readers tell it: at
   /// once, or within LimitLooks::kMost. Not after this object's end.
   void look(std::function<void()> seen);
+  /// Has the limiter of that upstream ask how much waits in other processes, for a forecast. Calls `told` once, within
+  /// LineLook::kMost; not after that limiter's end. False: there is nothing to ask.
+  bool look_ahead(const std::string& upstream, std::function<void()> told);
   Counts counts() const { return shared_.servers().counts(); }
 
  private:

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "flow/rehearsed_limiter.h"
+
 namespace penstock::redis {
 
 using flow::Time;
@@ -39,9 +41,20 @@ Time PausingLimiter::ahead(Time now, flow::LaneKey lane, std::int64_t units, con
   return std::max({local_->ahead(now, lane, units, others), pauses_.of_upstream(), pauses_.of_group(lane.group)});
 }
 
+std::unique_ptr<flow::RehearsedLimiter> PausingLimiter::rehearsal(Time now,
+                                                                  std::span<const std::string_view> groups) const {
+  auto copy = local_->rehearsal(now, groups);
+  copy->hold_by([this](flow::LaneKey lane) {
+    const Time of_all = pauses_.of_upstream(), of_group = pauses_.of_group(lane.group);
+    const auto scope = of_all >= of_group ? flow::Booking::Scope::upstream : flow::Booking::Scope::group;
+    return flow::RehearsedLimiter::Told{std::max(of_all, of_group), flow::kPause, scope};
+  });
+  return copy;
+}
+
 bool PausingLimiter::has_room_for(std::string_view group) const {
   const bool room = pauses_.groups() < flow::kMostGroups && local_->has_room_for(group);
-  return room || pauses_.of_group(group) > 0 || local_->knows(group);
+  return room || pauses_.of_group(group) > 0 || local_->limits().find(group);
 }
 
 void PausingLimiter::message(std::string_view words) {

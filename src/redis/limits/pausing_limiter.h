@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,8 @@ class PausingLimiter final : public flow::Limiter {
   }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override;
+  std::unique_ptr<flow::RehearsedLimiter> rehearsal(flow::Time now,
+                                                    std::span<const std::string_view> groups) const override;
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override {
     local_->give_back(now, lane, departure);
   }

@@ -58,8 +58,9 @@ void Quarantine::tick() {
 /// Asks Redis whether the value is still foreign. Once Redis has none for that limit, it is told what this process has
 /// let go.
 void Quarantine::try_together(const Part& one) {
-  replay(one, {},
-         [this, one] { replay(one, shadow_.all().limit(one.limit, one.group).state(), [this, one] { leave(one); }); });
+  replay(one, {}, [this, one] {
+    replay(one, shadow_.all().limits().limit(one.limit, one.group).state(), [this, one] { leave(one); });
+  });
 }
 
 void Quarantine::replay(const Part& one, std::string_view state, std::function<void()> taken) {

@@ -3,6 +3,8 @@
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <tuple>
 #include <variant>
 
@@ -49,15 +51,6 @@ Numbers numbers_of(const AdaptiveConfig& adaptive) {
   return {redis::spelt(adaptive.min), redis::spelt(adaptive.max), "0"};
 }
 
-/// Names of routes, and so those of their limits, may be long and have any characters, so they stand in keys as hashes.
-/// No other limit's name has an @.
-std::string hashed(std::string_view name) {
-  const auto digits = flow::GroupHash::digits_of(base::sip_hash({}, name));
-  return "@" + std::string(digits.data(), digits.size());
-}
-
-std::string spelt_route(std::string_view name) { return name.empty() ? std::string() : hashed(name); }
-
 /// A limit's mode, in capitals if it counts the cost.
 std::string spelt_mode(const LimitConfig& limit) {
   const bool refuses = limit.mode == LimitConfig::Mode::refuse;
@@ -71,7 +64,7 @@ std::string spelt(const LimitConfig& limit) {
   if (!limit.unit.empty()) name += "," + limit.unit;
   const std::string_view colon = limit.per == LimitConfig::Per::group ? ":" : "";
   if (limit.route.empty()) return name + std::string(colon);
-  return std::string(limit_key(limit.kind)) + hashed(limit.route + '\n' + name) + std::string(colon);
+  return std::string(limit_key(limit.kind)) + route_key(limit.route + '\n' + name) + std::string(colon);
 }
 
 }  // namespace
@@ -85,14 +78,15 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
       head_(begin_ + "head"),
       alive_(begin_ + "alive"),
       pause_(begin_ + "pause"),
-      line_(begin_ + "line:") {
+      line_(begin_ + "line:"),
+      waiting_(alive_ + ":waiting") {
   set_limits(limits);
 }
 
 void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
   places_.clear();
-  routes_.clear();
+  routes_.set_limits(limits);
   holds_all_ = counts_cost_ = false;
   hash_ = hash_of(limits);
   limits_report_ = make_limits_report(limits);
@@ -103,30 +97,16 @@ void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
     places_.push_back(static_cast<flow::LimitIndex>(i));
     const bool narrow = flow::scope_of(limit) != flow::Booking::Scope::upstream;
     counts_cost_ |= !limit.unit.empty();
-    holds_all_ |= !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    const bool counts_ahead = !narrow && !std::holds_alternative<SemaphoreConfig>(limit.kind);
+    holds_all_ |= counts_ahead;
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back(
         {.place = static_cast<flow::LimitIndex>(i),
          .of_group = of_group,
+         .counts_ahead = counts_ahead,
          .route = limit.route,
          .key = begin_ + spelt(limit),
          .arguments = {std::string(limit_key(limit.kind)), narrow ? "n" : "u", spelt_mode(limit), a, b, c}});
-  }
-  add_route(limits, {});
-  for (const Limit& limit : limits_) {
-    if (std::ranges::find(routes_, limit.route, &Route::name) == routes_.end()) add_route(limits, limit.route);
-  }
-}
-
-void ScriptArgs::add_route(const std::vector<LimitConfig>& limits, const std::string& name) {
-  Route& its = routes_.emplace_back(Route{.name = name, .key = spelt_route(name)});
-  for (const flow::LimitIndex place : places_) {
-    const LimitConfig& limit = limits[static_cast<std::size_t>(place)];
-    if (!governs(limit, name)) continue;
-    const bool of_group = limit.per == LimitConfig::Per::group;
-    its.by_group |= of_group;
-    its.places_with_group.push_back(place);
-    if (!of_group) its.places.push_back(place);
   }
 }
 
@@ -136,7 +116,7 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   for (const auto key : {std::string_view(head_), std::string_view(alive_), std::string_view(pause_)})
     call.keys.add(key);
   const flow::LaneKey lane(asked.group, asked.route);
-  const LaneLines lines = lines_of(lane);
+  const LaneLines lines = routes_.lines_of(lane);
   const std::string_view line = lines.line;
   if (!line.empty()) {
     call.keys.join({pause_, ":", asked.group.empty() ? line : asked.group});  // without a group there is never a pause
@@ -187,7 +167,7 @@ void ScriptArgs::settle(ScriptCall& call, std::string_view generation, flow::Lan
   for (const Limit& limit : limits_) {
     if (!limit.by_cost()) left_out.push_back(limit.place);
   }
-  const LineKey line = lines_of(lane).line;
+  const LineKey line = routes_.lines_of(lane).line;
   call.keys.add(head_);
   if (!std::string_view(line).empty()) add_line(call.keys, line);
   call.arguments.add(generation);
@@ -249,7 +229,7 @@ void ScriptArgs::reset(ScriptCall& call, std::string_view generation, flow::Lane
   const Limit* counter = find(limit);
   if (!counter) return;
   const bool narrow = counter->of_group || !counter->route.empty();
-  const LineKey line = lines_of(lane).line;
+  const LineKey line = routes_.lines_of(lane).line;
   call.keys.add(head_);
   add_key(call.keys, *counter, lane.group);
   if (narrow) add_line(call.keys, line);
@@ -316,6 +296,38 @@ void ScriptArgs::look(ScriptCall& call, std::span<const OfGroup> limits) const {
     for (std::size_t i = 0; i < 5; ++i) call.arguments.add(known->arguments[i]);
     call.arguments.add(known->arguments[0] == kSemaphore ? kTellsNothing : std::string_view(known->arguments[5]));
   }
+}
+
+std::vector<flow::LimitIndex> ScriptArgs::places_ahead() const {
+  std::vector<flow::LimitIndex> places;
+  for (const Limit& limit : limits_) {
+    if (limit.counts_ahead) places.push_back(limit.place);
+  }
+  return places;
+}
+
+void ScriptArgs::look_ahead(ScriptCall& call, LookAhead what) const {
+  call.keys.add(head_);
+  call.keys.add(waiting_);
+  call.arguments.add(process_name_);
+  call.arguments.add(what == LookAhead::tell ? "tell" : "read");
+  for (const std::string& word : {std::cref(channel_), std::cref(upstream_), std::cref(hash_)})
+    call.arguments.add(word);
+  for (const Limit& limit : limits_) {
+    if (!limit.counts_ahead) continue;
+    add_key(call.keys, limit, {});
+    for (const auto& argument : limit.arguments) call.arguments.add(argument);
+  }
+}
+
+void ScriptArgs::report_waiting(ScriptCall& call, const flow::WaitingUnits& units, std::int64_t asks_at) const {
+  call.keys.add(head_);
+  call.keys.add(waiting_);
+  call.arguments.add(process_name_);
+  call.arguments.add("report");
+  call.arguments.number(units.all);
+  call.arguments.number(std::llround(units.per_second * 1'000));
+  call.arguments.number(asks_at);
 }
 
 const ScriptArgs::Limit* ScriptArgs::find(flow::LimitIndex limit) const {

@@ -3,7 +3,6 @@
 // its top. Only shared limits appear; a limit's index among those that govern the lane is its number in a script. Pure.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include "penstock/limits.h"
 #include "redis/limits/arg_buffer.h"
 #include "redis/limits/group_key.h"
+#include "redis/limits/route_lines.h"
 
 namespace penstock::redis {
 
@@ -101,31 +101,18 @@ class ScriptArgs {
   /// A limit, and the hash of the group whose it is; empty: of the upstream itself.
   using OfGroup = std::pair<flow::LimitIndex, std::string>;
   void look(ScriptCall& call, std::span<const OfGroup> limits) const;
+  /// Has other processes told that this one looks ahead, or reads what they reported.
+  enum class LookAhead : std::uint8_t { tell, read };
+  void look_ahead(ScriptCall& call, LookAhead what) const;
+  /// Reports to processes that look ahead how much waits here, and when this one asks next, by the script clock.
+  void report_waiting(ScriptCall& call, const flow::WaitingUnits& units, std::int64_t asks_at) const;
+  /// The places of the numbers that limits have in look_ahead(): those of the whole upstream, without semaphores.
+  std::vector<flow::LimitIndex> places_ahead() const;
 
-  LaneLines lines_of(flow::LaneKey lane) const {
-    const Route& its = route(lane.route);
-    return {.line = {narrowed(lane).group, its.key}, .own = {lane.group, its.key}};
-  }
-  /// The lane without its group or its route, if no other line is meant by that.
-  flow::LaneKey narrowed(flow::LaneKey lane) const {
-    const Route& its = route(lane.route);
-    if (its.name.empty()) return flow::LaneKey(lane.group);
-    return flow::LaneKey(its.by_group ? lane.group : std::string_view(), its.name);
-  }
-  /// Some shared limit is of that route.
-  bool has_route(std::string_view its_route) const { return !route(its_route).name.empty(); }
-  /// Lanes of all groups stand in one line for the limits of that route.
-  bool share_line(std::string_view its_route) const {
-    const Route& its = route(its_route);
-    return !its.name.empty() && !its.by_group;
-  }
+  /// Which of the limits govern a lane, and its lines.
+  const RouteLines& routes() const { return routes_; }
   /// The places of all shared limits in the configuration.
   const std::vector<flow::LimitIndex>& places() const { return places_; }
-  /// The places of the numbers that limits have in a script that is called for the lane, in order.
-  const std::vector<flow::LimitIndex>& places_of(flow::LaneKey lane) const {
-    const Route& its = route(lane.route);
-    return lane.group.empty() ? its.places : its.places_with_group;
-  }
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
   /// A limit of the whole upstream, not a semaphore, holds lanes of every group and route.
@@ -143,6 +130,7 @@ class ScriptArgs {
   struct Limit {
     flow::LimitIndex place;
     bool of_group;
+    bool counts_ahead;  // it is of the whole upstream, and no semaphore
     std::string route;  // empty: it governs all requests
     std::string key;    // for a group's limit a prefix: the hash is appended
     bool governs(flow::LaneKey lane) const {
@@ -152,19 +140,6 @@ class ScriptArgs {
     std::array<std::string, 6> arguments;  // kind, scope, mode, three numbers
   };
 
-  struct Route {
-    std::string name;       // empty: of lanes without a route, or of one that no shared limit has
-    std::string key;        // "@" and the hash of the name
-    bool by_group = false;  // a shared limit of its lanes is `per: group`
-    std::vector<flow::LimitIndex> places, places_with_group;  // see places_of()
-  };
-
-  void add_route(const std::vector<LimitConfig>& limits, const std::string& name);
-  /// The first, which has no name, if no shared limit has that route.
-  const Route& route(std::string_view name) const {
-    const auto found = name.empty() ? routes_.begin() : std::ranges::find(routes_, name, &Route::name);
-    return found == routes_.end() ? routes_.front() : *found;
-  }
   const Limit* find(flow::LimitIndex limit) const;
   void add_key(Words& keys, const Limit& limit, std::string_view group) const;
   void add_limits(ScriptCall& call, flow::LaneKey lane, std::span<const flow::LimitIndex> without,
@@ -176,7 +151,7 @@ class ScriptArgs {
   void add_line(Words& keys, std::string_view line) const { keys.join({line_, line}); }
 
   const std::string upstream_, process_name_, channel_, begin_;
-  const std::string head_, alive_, pause_, line_;
+  const std::string head_, alive_, pause_, line_, waiting_;
   static constexpr std::string_view kTellsNothing = "0:0:0:0:0:0:0";  // of a semaphore
 
   std::string hash_, limits_report_;  // of the shared limits, see limits_text.h
@@ -184,7 +159,7 @@ class ScriptArgs {
   bool holds_all_ = false;
   bool counts_cost_ = false;
   std::vector<flow::LimitIndex> places_;
-  std::vector<Route> routes_;
+  RouteLines routes_;
 };
 
 }  // namespace penstock::redis

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <variant>
 
+#include "redis/client/scripts.h"
+
 namespace penstock::redis {
 
 using flow::Instant;
@@ -80,7 +82,7 @@ LimitReading reading_of(const LimitConfig::Kind& kind, const Stands& stands) {
 
 SeenLimits::SeenLimits(UpstreamCalls& calls, Shadow& shadow, const Quarantine& quarantine,
                        const std::vector<LimitConfig>& limits)
-    : calls_(calls), shadow_(shadow), quarantine_(quarantine), limits_(limits) {}
+    : calls_(calls), shadow_(shadow), quarantine_(quarantine), limits_(limits), line_(calls, limits) {}
 
 bool SeenLimits::look(Time now, std::function<void()> told) {
   if (!calls_.connected() || now - sent_ < kJustSeen) return false;
@@ -97,12 +99,14 @@ bool SeenLimits::look(Time now, std::function<void()> told) {
     }
   }
   if (asked.empty()) return false;
-  return calls_.look(what, [alive = calls_.ref(), this, changes = calls_.changes(), asked = std::move(asked),
-                            told = std::move(told)](const Outcome& outcome, Time sent) mutable {
-    if (!alive) return;
-    if (calls_.changes() == changes) answered(outcome, sent, std::move(asked));
-    told();
-  });
+  const auto fill = [&](const ScriptArgs& args, ScriptCall& into) { args.look(into, what); };
+  return calls_.look(Script::look, fill,
+                     [alive = calls_.ref(), this, changes = calls_.changes(), asked = std::move(asked),
+                      told = std::move(told)](const Outcome& outcome, Time sent) mutable {
+                       if (!alive) return;
+                       if (calls_.changes() == changes) answered(outcome, sent, std::move(asked));
+                       told();
+                     });
 }
 
 /// Nothing is learned from a failure: what concerns requests is found by those.

@@ -14,6 +14,7 @@
 
 #include "flow/limiter.h"
 #include "penstock/limits.h"
+#include "redis/limits/line_look.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/shadow.h"
 #include "redis/limits/upstream_calls.h"
@@ -31,7 +32,10 @@ class SeenLimits final : public flow::LimitReader {
   SeenLimits(UpstreamCalls& calls, Shadow& shadow, const Quarantine& quarantine,
              const std::vector<LimitConfig>& limits);
 
-  void change() { seen_.clear(); }
+  void change() { seen_.clear(), line_.change(); }
+  /// What else is known of other processes.
+  LineLook& line() { return line_; }
+  const LineLook& line() const { return line_; }
   /// Asks Redis, and calls `told` later, once, unless this object or Redis ends first. False: there is nothing to ask.
   bool look(flow::Time now, std::function<void()> told);
 
@@ -55,6 +59,7 @@ class SeenLimits final : public flow::LimitReader {
   Shadow& shadow_;
   const Quarantine& quarantine_;
   const std::vector<LimitConfig>& limits_;
+  LineLook line_;
   std::vector<Seen> seen_;
   flow::Time sent_ = std::numeric_limits<flow::Time>::min() / 2, received_ = 0;
 };

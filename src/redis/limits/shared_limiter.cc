@@ -49,7 +49,7 @@ bool stops_route(const std::vector<LimitConfig>& limits, const BookReply& reply,
 /// What other lanes want of the same line.
 std::int64_t units_besides(const ScriptArgs& args, const flow::Ask& ask) {
   if (args.holds_all()) return ask.others;
-  return args.share_line(ask.route) ? ask.of_route : 0;
+  return args.routes().share_line(ask.route) ? ask.of_route : 0;
 }
 
 /// The lane may stand in another line since the ask was sent, which the answer is not about.
@@ -76,7 +76,7 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
       calls_(shared, std::move(name), limits_, [this](const Failure& why) { recovery_.call_failed(why); }),
       shadow_(shadow_of(former, limits_, shared.loop())),
       pending_asks_(shared.loop(), shared.config().timeout.count() + kGrace,
-                    [this](const Asking& late) { answer_alone(late); }),
+                    [this](const Asking& late) { answers_.alone(late); }),
       semaphores_(
           shared.loop(), limits_, events, [this](std::string_view group) { return std::string(calls_.key_of(group)); },
           [this](const SemaphoreName& which, const std::string& told) { permit_calls_.renew(which, told); }),
@@ -126,8 +126,7 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
     kept_.release(pending_asks_.take(id));
   }
   recovery_.asked(now);
-  fallback_.answer(now, ask, booking);
-  if (ask.weight > 0) wait_list_.answered(ask.lane(), lines_of(calls_, ask.lane()), booking);
+  answers_.alone(now, ask, booking);
   return true;
 }
 
@@ -170,8 +169,8 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
   const BookReply* const reply = read(outcome, asking.count, asking.claims.size(), sent);
   if (reply && reply->status == Status::ok) {
     calls_.memory().enter(reply->generation);
-    reply_.name_limits(asking.former_places ? *asking.former_places : calls_.args().places_of(asking.lane()));
-    if (stops_route(limits_, reply_, calls_.args().share_line(asking.route))) reply_.scope = Scope::route;
+    reply_.name_limits(asking.former_places ? *asking.former_places : calls_.args().routes().places_of(asking.lane()));
+    if (stops_route(limits_, reply_, calls_.args().routes().share_line(asking.route))) reply_.scope = Scope::route;
     grants_.take_permits(asking, reply_);
     return asking.late ? grants_.take_back(asking, reply_) : apply_reply(asking);
   }
@@ -183,12 +182,13 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
     fallback_.divide();
   } else if (calls_.connected() && !recovery_.heard_otherwise(*reply) && !asking.late) {
     kept_.release(asking);  // its generation was lost and found meanwhile: the lane may ask again at once
-    booking_.clear();
-    booking_.scope = Scope::group;
-    booking_.ask_again = calls_.now();
-    return answer(asking.lane());
+    Booking& booking = answers_.booking();
+    booking.clear();
+    booking.scope = Scope::group;
+    booking.ask_again = calls_.now();
+    return answers_.pass_on(asking.lane());
   }
-  if (!asking.late) answer_alone(asking);
+  if (!asking.late) answers_.alone(asking);
 }
 
 /// Any reply of the booking script is handed to those that learn from each, whatever was asked.
@@ -214,33 +214,35 @@ const BookReply* SharedLimiter::read(const Outcome& outcome, std::size_t count, 
 /// asks again at once, since that reply may have come too late.
 void SharedLimiter::apply_reply(const Asking& asking) {
   const Time now = calls_.now();
-  grants_.book(asking, reply_, booking_);
+  Booking& booking = answers_.booking();
+  grants_.book(asking, reply_, booking);
   fleet_.on_answer(reply_, calls_.clock());
-  if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
-    booking_.ask_again = now;
+  seen_.line().is_old();
+  if (asking.called && booking.stop == Stop::turn && (booking.ask_again != 0 || booking.departures.empty())) {
+    booking.ask_again = now;
   }
   if (reply_.limited_by() == flow::kPause && reply_.not_before != 0) {
-    pauses_.learn(now, asking.group, booking_.not_before);
+    pauses_.learn(now, asking.group, booking.not_before);
   }
   if (calls_.connected()) {
     recovery_.tell_unknown();
     shadow_->come_back(now);
     if (asking.weight > 0) {
-      wait_list_.answered(asking.lane(), lines_of(calls_, asking.lane()), booking_);
-      counter_resets_.answered(now, asking.lane(), booking_);
+      wait_list_.answered(asking.lane(), lines_of(calls_, asking.lane()), booking);
+      counter_resets_.answered(now, asking.lane(), booking);
     }
   }
   if (asking.former_places) {
     leave_former_line(calls_, asking);
     wait_list_.forget_times();
-    Grants::forget_wait(asking, now, booking_);
+    Grants::forget_wait(asking, now, booking);
   } else {
     const auto departures = static_cast<std::int64_t>(reply_.departures.size());
     fallback_.note_left(
         reply_, asking.lane(),
         {.departures = departures, .units = departures * asking.weight, .cost = departures * asking.cost});
   }
-  answer(asking.lane());
+  answers_.pass_on(asking.lane());
 }
 
 /// Sends the same ask once more without the quarantined limits, within its remaining time. Waiting lanes are woken,
@@ -248,33 +250,19 @@ void SharedLimiter::apply_reply(const Asking& asking) {
 void SharedLimiter::ask_without(PendingAsks::Id id) {
   const Time now = calls_.now();
   Asking& asking = pending_asks_.find(id);
+  Booking& booking = answers_.booking();
   semaphores_.failed(asking.lane(), asking.claims);
-  booking_.clear();
+  booking.clear();
   if (asking.late) {
     pending_asks_.take(id);
   } else if (!calls_.connected()) {
-    answer_alone(pending_asks_.take(id));
-  } else if (kept_.release(asking); !kept_.reserve(now, asking, booking_)) {
-    answer(pending_asks_.take(id).lane());
+    answers_.alone(pending_asks_.take(id));
+  } else if (kept_.release(asking); !kept_.reserve(now, asking, booking)) {
+    answers_.pass_on(pending_asks_.take(id).lane());
   } else if (!send(now, id)) {
-    answer_alone(pending_asks_.take(id));
+    answers_.alone(pending_asks_.take(id));
   }
   wait_list_.wake(events_);
-}
-
-void SharedLimiter::answer_alone(const Asking& asking) {
-  kept_.release(asking);
-  booking_.clear();
-  fallback_.answer(calls_.now(), asking.ask(), booking_);
-  if (asking.weight > 0) wait_list_.answered(asking.lane(), lines_of(calls_, asking.lane()), booking_);
-  answer(asking.lane());
-}
-
-/// Passes booking_ on.
-void SharedLimiter::answer(flow::LaneKey lane) {
-  auto freed = kept_.freed();
-  if (booking_.departures.empty()) booking_.freed = std::move(freed);
-  events_.answer(lane, booking_);
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------
@@ -299,6 +287,27 @@ Time SharedLimiter::expected(Time now, flow::LaneKey lane, const flow::Load& loa
   if (!quarantine_.empty()) return told;
   return std::max({told, fleet_.expected(now, lane, load, units, others),
                    shadow_->all().expected(now, lane, load, units, others, fleet_.others())});
+}
+
+/// By this process's own memory, and what Redis told of all processes: when that was asked for, or else last. Where it
+/// has told nothing yet, nothing is known. Without Redis, as asks are answered then.
+std::unique_ptr<flow::RehearsedLimiter> SharedLimiter::rehearsal(Time now,
+                                                                 std::span<const std::string_view> groups) const {
+  if (!calls_.connected()) return fallback_.rehearsal(now, groups);
+  auto copy = shadow_->all().rehearsal(now, groups);
+  if (!quarantine_.empty()) return copy;
+  const LineLook::Seen* const seen = seen_.line().seen(now);
+  if (!seen && !fleet_.has_told()) return nullptr;
+  copy->answer_as_redis(calls_.clock().usual_round_trip(), lead());
+  seen ? copy->share_with(seen->line, now) : copy->share_with(fleet_.others(), now);
+  copy->add(seen ? seen->limits->limits() : fleet_.whole(), seen != nullptr);
+  // An estimate of Redis counts others in; where these are known, they are counted once.
+  copy->hold_by([this, plays_others = copy->plays_others()](flow::LaneKey lane) {
+    const WaitList::Told told = wait_list_.told(lines_of(calls_, lane));
+    const bool is_counted = plays_others && told.scope == Scope::upstream;
+    return flow::RehearsedLimiter::Told{is_counted ? 0 : told.not_before, flow::kNoLimit, told.scope};
+  });
+  return copy;
 }
 
 void SharedLimiter::give_back(Time now, flow::LaneKey lane, const flow::Departure& departure) {
@@ -356,9 +365,7 @@ bool SharedLimiter::shorten_pauses(Time, Time latest) {
   return pauses_.shorten(latest);
 }
 
-bool SharedLimiter::has_room_for(std::string_view group) const {
-  return shadow_->all().has_room_for(group) || shadow_->all().knows(group);
-}
+bool SharedLimiter::has_room_for(std::string_view group) const { return shadow_->all().has_room_for(group); }
 
 bool SharedLimiter::forgettable(Time now) const {
   const bool agreed = quarantine_.empty() && !shadow_->has_unknown();
@@ -373,7 +380,7 @@ void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   pending_asks_.each([this](Asking& one) {
     if (!one.former_places) one.former_line = lines_of(calls_, one.lane()).line;
   });
-  pending_asks_.change([this](flow::LaneKey lane) { return calls_.args().places_of(lane); }, moved);
+  pending_asks_.change([this](flow::LaneKey lane) { return calls_.args().routes().places_of(lane); }, moved);
   const auto before = std::exchange(limits_, limits);
   calls_.change(limits_);
   for (const auto& line : wait_list_.leave_former([this](flow::LaneKey lane) { return lines_of(calls_, lane); })) {
@@ -407,6 +414,7 @@ void SharedLimiter::message(std::string_view words) {
   if (words == Recovery::kLost) recovery_.hear_memory_lost(now, forgettable(now));
   if (words == kBack && wait_list_.in_use(now)) recovery_.look(now);
   if (words == kAllBack) wait_list_.wake(events_);
+  if (words == LineLook::kMessage) return seen_.line().report(events_);
   if (!begins(kLine)) return;
   const auto key = words.substr(std::min(words.size(), kLine.size() + 1));
   pending_asks_.called(

@@ -6,13 +6,14 @@
 //   ask ─▶ semaphores: permits at hand start it ─▶ kept_limits: those of this process allow it ─▶ pending_asks
 //       ─▶ calls: the call ─▶ book_reply ─▶ clock, fleet, semaphores, pauses, … ─▶ grants: the answer
 //
-// Beside this path: recovery says whether Redis is asked at all, and fallback answers where it is not.
+// Beside this path: recovery says whether Redis is asked at all, and answers say what leaves where it is not.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "base/weak_self.h"
 #include "flow/limiter.h"
 #include "penstock/limits.h"
+#include "redis/limits/answers.h"
 #include "redis/limits/book_reply.h"
 #include "redis/limits/counter_resets.h"
 #include "redis/limits/departure_reports.h"
@@ -61,6 +63,8 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   }
   flow::Time ahead(flow::Time now, flow::LaneKey lane, std::int64_t units,
                    const flow::OtherUnits& others) const override;
+  std::unique_ptr<flow::RehearsedLimiter> rehearsal(flow::Time now,
+                                                    std::span<const std::string_view> groups) const override;
   void give_back(flow::Time now, flow::LaneKey lane, const flow::Departure& departure) override;
   flow::Departure report_late(flow::LaneKey lane, flow::Departure departure, flow::Time at) override;
   bool settle(flow::Time now, flow::LaneKey lane, const flow::Departure& departure, int cost) override;
@@ -99,8 +103,6 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   const BookReply* read(const Outcome& outcome, std::size_t count, std::size_t semaphores, flow::Time sent) override;
   void apply_reply(const Asking& asking);
   void ask_without(PendingAsks::Id id);
-  void answer_alone(const Asking& asking);
-  void answer(flow::LaneKey lane);
   void left_redis() override;
   void joined_redis() override;
   void memory_lost() override { pauses_.tell_all(); }
@@ -125,12 +127,12 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   Grants grants_{calls_, *shadow_, kept_, reports_, semaphores_};
   CounterResets counter_resets_{calls_, quarantine_, wait_list_, limits_};
   Fallback fallback_{calls_, *shadow_, semaphores_, fleet_};
+  Answers answers_{calls_, fallback_, kept_, wait_list_, events_};
   Recovery recovery_{calls_, *shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this};
 
   // Reused, to save allocations.
   std::vector<std::string> permits_;
   BookReply reply_;
-  flow::Booking booking_;
   base::WeakSelf<SharedLimiter> self_{this};
 };
 

@@ -17,6 +17,7 @@
 #include "penstock/config.h"
 #include "penstock/event.h"
 #include "redis/client/servers.h"
+#include "redis/limits/leadership.h"
 #include "redis/limits/processes.h"
 #include "redis/wire/network.h"
 #include "redis/wire/slot_map.h"
@@ -76,12 +77,17 @@ class SharedRedis {
   void share_labels(base::SipKey* key);
   /// To be called when Redis may have another key than before, or none.
   void agree_on_labels();
+  /// The key by which a group's name is hidden from people, see flow::label_of(); it may change at any time.
+  const base::SipKey* label_key() const { return label_key_; }
+  void label_by(const base::SipKey* key) { label_key_ = key; }
   void notice(LogLevel level, std::string text) const { notices_({level, std::move(text)}); }
   /// The key of all processes, if it is time to say again that this one is there. The caller says it along with an ask
   /// of its own, which saves a call, and passes the answer to presence_answered(). Empty: it was said lately, or the
   /// key may be on another node of a cluster than that of the ask.
   std::string_view presence_key(std::int64_t now);
   void presence_answered(const Outcome& outcome);
+  Leadership& leadership() { return leadership_; }
+  const Leadership& leadership() const { return leadership_; }
   /// A moment within the next second, to spread work that all upstreams need not do at once.
   std::int64_t soon();
 
@@ -109,10 +115,12 @@ class SharedRedis {
   const std::string process_name_;
   const std::string all_;  // the key of all processes
   Processes processes_;
+  Leadership leadership_;
   std::uint64_t generations_ = 0;
   std::string fresh_;
-  base::SipKey* labels_ = nullptr;  // null: labels are not shared
-  std::int64_t turn_ = 0;           // how many moments soon() has given
+  base::SipKey* labels_ = nullptr;           // null: labels are not shared
+  const base::SipKey* label_key_ = nullptr;  // null: none is needed
+  std::int64_t turn_ = 0;                    // how many moments soon() has given
   bool starting_ = true;
   bool was_up_ = false;                   // Redis was up before, so something may be remembered
   std::int64_t up_since_, said_present_;  // when Redis came back; when it was last said that the process is there

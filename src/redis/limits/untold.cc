@@ -20,7 +20,7 @@ void Untold::granted(flow::LaneKey lane, const flow::Departure& departure, flow:
 
 /// What the process has taken of a limit that it kept by its part, if it did.
 std::string Untold::taken_or(flow::LimitIndex limit, std::string_view group, const std::string& known) const {
-  std::string taken = all_.limit(limit, group).taken();
+  std::string taken = all_.limits().limit(limit, group).taken();
   return taken.empty() ? known : taken;
 }
 
@@ -30,10 +30,10 @@ std::uint64_t Untold::tell(const Tell& tell) {
       const auto& kind = (*limits_)[static_cast<std::size_t>(limit)].kind;
       const bool is_latest = std::holds_alternative<PacerConfig>(kind) || std::holds_alternative<AdaptiveConfig>(kind);
       if (!all_unknown_) {
-        tell(limit, group, is_latest ? all_.limit(limit, group).state() : taken_or(limit, group, state), {});
+        tell(limit, group, is_latest ? all_.limits().limit(limit, group).state() : taken_or(limit, group, state), {});
       } else {
         tell(limit, group, state,
-             unknown_ ? taken_or(limit, group, unknown_->limit(limit, group).state()) : std::string());
+             unknown_ ? taken_or(limit, group, unknown_->limits().limit(limit, group).state()) : std::string());
       }
     });
   }

@@ -36,7 +36,8 @@ bool UpstreamCalls::worked(const Outcome& outcome) const {
 bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   const bool keeps_to_part = when_down() == WhenDown::share;
   const std::string_view since = keeps_to_part ? memory_.mark_to_tell(book.has_unknown) : "";
-  const bool has_lists = keeps_to_part && args_.has_route(book.route) && asked_left_.due(now, book.route, book.touch);
+  const bool has_lists =
+      keeps_to_part && args_.routes().has(book.route) && asked_left_.due(now, book.route, book.touch);
   const std::string_view processes = book.touch ? shared_.presence_key(now) : std::string_view();
   if (!processes.empty()) {
     done = [&shared = shared_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
@@ -141,10 +142,10 @@ void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, st
   args_.add_state(call_, limit, key_of(group), state, untold);
 }
 
-bool UpstreamCalls::look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done) {
+bool UpstreamCalls::look(Script script, const Fill& fill, Call::Done done) {
   call_.clear();
-  args_.look(call_, limits);
-  return call(Script::look, std::move(done));
+  fill(args_, call_);
+  return call(script, std::move(done));
 }
 
 bool UpstreamCalls::replay(Call::Done done) { return call(Script::replay, std::move(done)); }

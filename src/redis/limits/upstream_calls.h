@@ -100,8 +100,9 @@ class UpstreamCalls {
   void begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in);
   void add_state(flow::LimitIndex limit, std::string_view group, std::string_view state, std::string_view untold);
   bool replay(Call::Done done);
-  /// Tells how these limits stand, see look.lua. OnFailure is not called.
-  bool look(std::span<const ScriptArgs::OfGroup> limits, Call::Done done);
+  /// For people: a script that books nothing, with what `fill` adds. OnFailure is not called.
+  using Fill = std::function<void(const ScriptArgs& args, ScriptCall& into)>;
+  bool look(Script script, const Fill& fill, Call::Done done);
   void publish(std::string_view words) { shared_.publish_to_all(upstream_ + " " + std::string(words)); }
 
  private:
@@ -129,7 +130,7 @@ inline bool touch_due(const UpstreamCalls& calls, flow::Time now) { return now -
 
 inline LaneLines lines_of(const UpstreamCalls& calls, flow::LaneKey lane) {
   const GroupKey group = calls.key_of(lane.group);
-  return calls.args().lines_of(flow::LaneKey(group, lane.route));
+  return calls.args().routes().lines_of(flow::LaneKey(group, lane.route));
 }
 
 inline bool recovering(const UpstreamCalls& calls) { return calls.standing() == UpstreamCalls::Standing::recovering; }

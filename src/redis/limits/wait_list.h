@@ -72,11 +72,22 @@ class WaitList {
   bool empty() const { return !has_reservation_ && lines_.empty(); }
   /// A lane waits in the line with that key.
   bool waits(std::string_view key) const { return lines_.contains(key); }
-  /// The time before which the lane was told that it does not leave; 0: none.
-  flow::Time not_before(const LaneLines& lines) const {
-    const Time of_line = told(lines.line), alone = lines.shared() ? told(lines.own) : 0;
-    return std::max({not_before_, of_line, alone});
+  /// What holds the lane the longest, and all that this scope stops: the time before which it was told that it does not
+  /// leave; 0: none.
+  struct Told {
+    flow::Time not_before = 0;
+    Scope scope = Scope::upstream;
+  };
+  Told told(const LaneLines& lines) const {
+    Told latest{not_before_, Scope::upstream};
+    for (const LineKey* line : {&lines.line, lines.shared() ? &lines.own : nullptr}) {
+      const auto known = line ? lines_.find(std::string_view(*line)) : lines_.end();
+      if (known == lines_.end() || known->second.not_before <= latest.not_before) continue;
+      latest = {known->second.not_before, known->second.scope};
+    }
+    return latest;
   }
+  flow::Time not_before(const LaneLines& lines) const { return told(lines).not_before; }
   /// Drops everything. What lanes were told to wait for no longer counts: all may ask again.
   void wake(flow::LimiterEvents& lanes) {
     const auto lines = std::exchange(lines_, {});
@@ -116,11 +127,6 @@ class WaitList {
     lines_.erase(known);
     return true;
   }
-  Time told(std::string_view key) const {
-    const auto known = lines_.find(key);
-    return known == lines_.end() ? 0 : known->second.not_before;
-  }
-
   bool has_reservation_ = false;  // in the line of the upstream
   flow::Time not_before_ = 0;     // as last told for the upstream; 0: nothing
   base::TextMap<One> lines_;

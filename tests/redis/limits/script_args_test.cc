@@ -234,7 +234,7 @@ TEST_F(SpellingOfRoutes, an_ask_of_a_lane_without_one_is_as_if_there_were_none) 
   script_args_.book(call_, {.fresh_generation = "g"});
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:wide"));
   EXPECT_EQ(call_.arguments.size(), 10u + 6);
-  EXPECT_THAT(script_args_.places_of({}), ElementsAre(0));
+  EXPECT_THAT(script_args_.routes().places_of({}), ElementsAre(0));
 }
 
 TEST_F(SpellingOfRoutes, an_ask_has_the_limits_of_its_route_as_narrow_ones) {
@@ -245,8 +245,8 @@ TEST_F(SpellingOfRoutes, an_ask_has_the_limits_of_its_route_as_narrow_ones) {
   EXPECT_EQ(all[5], kSearchKey) << "where a group stands otherwise";
   EXPECT_THAT(std::vector(all.begin() + 10, all.end()),
               ElementsAre("pacer", "u", "d", "1", "0", "0.5", "counter", "n", "d", "7", "1000000", "0"));
-  EXPECT_THAT(script_args_.places_of(flow::LaneKey("", "search")), ElementsAre(0, 1));
-  EXPECT_THAT(script_args_.places_of(flow::LaneKey("", "write")), ElementsAre(0, 2));
+  EXPECT_THAT(script_args_.routes().places_of(flow::LaneKey("", "search")), ElementsAre(0, 1));
+  EXPECT_THAT(script_args_.routes().places_of(flow::LaneKey("", "write")), ElementsAre(0, 2));
 }
 
 TEST_F(SpellingOfRoutes, a_route_that_no_shared_limit_has_is_as_none) {
@@ -259,18 +259,18 @@ TEST_F(SpellingOfRoutes, lanes_of_all_groups_stand_in_one_line_unless_limits_are
   const flow::LaneKey lane("0123", "search");
   script_args_.book(call_, {.fresh_generation = "g", .group = "0123", .route = "search"});
   EXPECT_THAT(keys(), testing::IsSupersetOf({"p:{up}:pause:0123", "p:{up}:line:@0815"}));
-  EXPECT_EQ(script_args_.narrowed(lane), flow::LaneKey("", "search"));
-  EXPECT_TRUE(script_args_.share_line("search"));
-  EXPECT_TRUE(script_args_.lines_of(lane).shared());
+  EXPECT_EQ(script_args_.routes().narrowed(lane), flow::LaneKey("", "search"));
+  EXPECT_TRUE(script_args_.routes().share_line("search"));
+  EXPECT_TRUE(script_args_.routes().lines_of(lane).shared());
   auto limits = limits_;
   limits.push_back({.kind = PacerConfig{.qps = 1}, .name = "each", .per = LimitConfig::Per::group});
   script_args_.set_limits(limits);
   call_.clear();
   script_args_.book(call_, {.fresh_generation = "g", .group = "0123", .route = "search"});
   EXPECT_THAT(keys(), testing::IsSupersetOf({"p:{up}:pause:0123", "p:{up}:line:0123@0815", "p:{up}:each:0123"}));
-  EXPECT_EQ(script_args_.narrowed(lane), lane);
-  EXPECT_FALSE(script_args_.share_line("search"));
-  EXPECT_FALSE(script_args_.lines_of(lane).shared());
+  EXPECT_EQ(script_args_.routes().narrowed(lane), lane);
+  EXPECT_FALSE(script_args_.routes().share_line("search"));
+  EXPECT_FALSE(script_args_.routes().lines_of(lane).shared());
 }
 
 TEST_F(SpellingOfRoutes, a_limit_of_each_group_of_a_route_has_both_in_its_key) {
@@ -327,7 +327,7 @@ TEST_F(SpellingOfRoutes, a_reset_and_a_wait_that_is_given_up_name_the_line) {
   EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:counter@0815", "p:{up}:line:@0815"));
   EXPECT_EQ(arguments().back(), kSearchKey);
   call_.clear();
-  script_args_.cancel_wait(call_, "g", script_args_.lines_of(flow::LaneKey("0123", "search")).line);
+  script_args_.cancel_wait(call_, "g", script_args_.routes().lines_of(flow::LaneKey("0123", "search")).line);
   EXPECT_THAT(keys(), ElementsAre("p:{up}:head", "p:{up}:line:@0815"));
   EXPECT_THAT(arguments(), ElementsAre("me", "g", "p:to:", "up", kSearchKey));
 }

@@ -41,6 +41,16 @@ TEST_F(ToldTest, of_a_group_counts_for_it_alone) {
   EXPECT_FALSE(told_.waits("2"));
 }
 
+TEST_F(ToldTest, has_the_scope_of_what_holds_the_lane_the_longest) {
+  told_.answered("a", of_group("1"), turn(Scope::group, 90));
+  told_.answered("b", of_group("2"), turn(Scope::upstream, 70));
+  EXPECT_EQ(told_.told(of_group("1")).scope, Scope::group);
+  EXPECT_EQ(told_.told(of_group("2")).scope, Scope::upstream);
+  told_.answered(flow::LaneKey("", "r"), in_route(""), turn(Scope::route, 80));
+  EXPECT_EQ(told_.told(in_route("2")).scope, Scope::route);
+  EXPECT_EQ(told_.told(in_route("2")).not_before, 80);
+}
+
 TEST_F(ToldTest, is_over_when_a_lane_of_it_is_told_of_no_turn) {
   told_.answered("a", of_group("1"), turn(Scope::group, 90));
   told_.answered("b", of_group("2"), turn(Scope::upstream, 70));
