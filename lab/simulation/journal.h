@@ -30,11 +30,12 @@ struct Request {
   End end = End::none;
   flow::Refused refused{};  ///< if it was refused
   flow::LimitIndex limited_by = flow::kNoLimit;
-  Time told = kNotYet;         ///< the wait that the request was told to expect on arrival (retry_after), for judges
-  int attempts = 0;            ///< how often it took off
-  bool turned_away = false;    ///< the upstream refused its last attempt, see Plan::hidden and Plan::refusing
-  bool without_redis = false;  ///< departed while its process went by whenDown
-  bool in_redis = false;       ///< Redis granted its departure, perhaps before it was gone
+  Time told = kNotYet;           ///< the wait that the request was told to expect on arrival (retry_after), for judges
+  std::optional<Time> foretold;  ///< in how long it would leave, as it was told on arrival (flow/rehearsal.h)
+  int attempts = 0;              ///< how often it took off
+  bool turned_away = false;      ///< the upstream refused its last attempt, see Plan::hidden and Plan::refusing
+  bool without_redis = false;    ///< departed while its process went by whenDown
+  bool in_redis = false;         ///< Redis granted its departure, perhaps before it was gone
 };
 
 /// The state of one process, as it knew it; one entry for each change.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "loop/resolver.h"
 #include "redis/limits/limiter_hub.h"
@@ -45,12 +46,13 @@ class OneOffice : public testing::Test, protected flow::LimiterEvents {
   std::function<void()> on_call_ = [] {};          ///< on each script call but the one for presence
   std::function<void(bool)> on_up_ = [](bool) {};  ///< Redis is reached, or no longer
   Network network_;
+  std::vector<std::string> notices_;
   loop::Loop unused_;
   loop::Resolver resolver_{unused_, DnsConfig{}};
   const RedisConfig config_{.path = "/simulated", .prefix = "p"};
   std::unique_ptr<redis::LimiterHub> hub_ = std::make_unique<redis::LimiterHub>(
       machine_.loop(), resolver_, config_, redis::HubWatch{.on_up = [this](bool up) { on_up_(up); }},
-      [](const Notice&) {}, network_);
+      [this](const Notice& notice) { notices_.push_back(notice.text); }, network_);
 };
 
 }  // namespace penstock::simulation

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ using flow::Time;
 
 inline constexpr Time kMillisecond = 1'000, kSecond = 1'000'000, kMinute = 60 * kSecond, kHour = 60 * kMinute,
                       kDay = 24 * kHour;
+
+inline constexpr Time kNever = std::numeric_limits<Time>::max();
 
 /// What the clients of one process want of the upstream.
 struct Demand {
@@ -166,6 +169,8 @@ struct Plan {
   std::optional<Refusing> refusing;  ///< nothing: it serves all that keeps to its hidden limit
   Quota quota;
   std::vector<Time> looks;  ///< when each process says when the last of its requests leaves that wait then
+  Time foretells = kNever;  ///< from then on each request is told on arrival when it will leave
+  Time foretells_until = kNever;
   Time length = 0;
 
   bool grouped() const;

@@ -7,6 +7,7 @@
 
 #include "flow/limit_remap.h"
 #include "flow/probing.h"
+#include "flow/rehearsal.h"
 #include "redis/limits/shared_limiter.h"
 
 namespace penstock::simulation {
@@ -132,16 +133,35 @@ void Process::move(Call call) {
 
 void Process::arrive(std::uint64_t id) {
   machine_.happen([this, id] {
-    Request& request = journal_.requests[id];
-    const flow::LaneName lane = lane_of(id);
-    const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
-    const flow::Load load(request.weight, request.estimate);
-    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, load);
-    flow::Arrival arrival{.id = id, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost};
-    if (max_wait > 0) arrival.max_wait = max_wait;
-    move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
-      tickets_[id] = scheduler.arrive(at, arrival, into);
-    });
+    if (world_.now() < plan_.foretells || world_.now() >= plan_.foretells_until) return enter(id);
+    const auto go_on = [this, id] { foretell(id), enter(id); };
+    if (!hub_.look_ahead(std::string(kUpstream), go_on)) go_on();
+  });
+}
+
+/// As the proxy does once other processes have told what waits in them. The request comes when that is known.
+void Process::foretell(std::uint64_t id) {
+  Request& request = journal_.requests[id];
+  const flow::LaneName lane = lane_of(id);
+  const Time now = machine_.now();
+  const auto leaves =
+      flow::rehearse(
+          now, heart_,
+          {.id = id, .weight = request.weight, .group = lane.group, .route = lane.route, .cost = request.estimate})
+          .leaves;
+  if (leaves) request.foretold = world_.now() - request.arrived + *leaves - now;
+}
+
+void Process::enter(std::uint64_t id) {
+  Request& request = journal_.requests[id];
+  const flow::LaneName lane = lane_of(id);
+  const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
+  const flow::Load load(request.weight, request.estimate);
+  if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, lane, load);
+  flow::Arrival arrival{.id = id, .weight = load.weight, .group = lane.group, .route = lane.route, .cost = load.cost};
+  if (max_wait > 0) arrival.max_wait = max_wait;
+  move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
+    tickets_[id] = scheduler.arrive(at, arrival, into);
   });
 }
 

@@ -80,6 +80,10 @@ class Process final : flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
+  flow::WaitingUnits units_waiting() const override { return heart_.forecast().units_waiting(machine_.now()); }
+
+  void foretell(std::uint64_t id);
+  void enter(std::uint64_t id);
 
   void take_off(std::uint64_t id, const flow::Departure& departure);
   void settle(std::uint64_t id);

@@ -244,7 +244,7 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
     }
     case cancel_wait: {
       const bool narrow = below(2) == 0;
-      const std::string& line = keep(std::string(process.script_args.lines_of(from).line));
+      const std::string& line = keep(std::string(process.script_args.routes().lines_of(from).line));
       process.script_args.cancel_wait(call, known, narrow ? std::string_view(line) : std::string_view());
       return true;
     }
