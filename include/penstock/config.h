@@ -48,7 +48,7 @@ struct ProxyConfig {
   bool operator==(const ProxyConfig&) const = default;
 };
 
-/// To which clients of the admin port paths, ids, users, clients, groups and events are shown. Numbers are to all.
+/// To which clients of the admin port paths, ids, users, clients, groups, events and /ahead are shown; numbers to all.
 enum class AdminDetails { loopback, all, off };
 
 struct AdminConfig {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/ahead.h"
 #include "penstock/config.h"
 #include "penstock/error.h"
 #include "penstock/event.h"
@@ -75,6 +76,12 @@ class Proxy {
   /// until the Permit is released or dropped. From any thread but the loop's, after start(); blocks until it is granted
   /// or refused, by queue.maxWait or by a drain at the latest. Not subject to `access.clients`.
   std::expected<Permit, PermitRefusal> acquire(std::string_view upstream, const PermitOptions& options = {});
+
+  /// When a request would leave that came now, over its route, group, weight, and all that waits; the error is what it
+  /// would be told. Spends nothing: no departure, no slot, no event. From any thread but the loop's, after start();
+  /// waits for an iteration of the loop, and where limits are shared up to 50 ms until other processes have told how
+  /// much waits in them.
+  std::expected<Ahead, AheadRefusal> ahead(const AheadQuery& query) const;
 
   /// The current state. From any thread but the loop's; waits for an iteration of the loop, and where limits are shared
   /// up to 50 ms until Redis has told how much of them all processes have used.

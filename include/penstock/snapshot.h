@@ -177,11 +177,13 @@ struct RedisSnapshot {
   bool tls = false;
   std::string mode;  ///< how limits are kept now: `shared`, or what `whenDown` says: `share`, `wait`, `open`, `refuse`
   int share_of = 1;  ///< while limits are kept by shares: this process keeps one part of so many
-  bool degraded = false;                                      ///< some or all limits are handled as `whenDown` says
-  std::vector<std::string> refused;                           ///< rights that the Redis user lacks, in ACL syntax
-  std::vector<std::string> limits_differ;                     ///< upstreams whose limits differ between processes
-  std::vector<RedisNodeSnapshot> nodes;                       ///< the Redis spoken to, once it is known, and sentinels
-  std::uint64_t calls = 0;                                    ///< round trips requested since the start
+  bool degraded = false;                   ///< some or all limits are handled as `whenDown` says
+  std::vector<std::string> refused;        ///< rights that the Redis user lacks, in ACL syntax
+  std::vector<std::string> limits_differ;  ///< upstreams whose limits differ between processes
+  std::vector<RedisNodeSnapshot> nodes;    ///< the Redis spoken to, once it is known, and sentinels
+  std::uint64_t calls = 0;                 ///< round trips requested since the start
+  std::int64_t counters_led = 0;           ///< shared counters that this process resets, each group's by itself
+  std::uint64_t counter_resets = 0;        ///< resets of shared counters by this process since the start
   std::vector<std::pair<std::string, std::uint64_t>> errors;  ///< errors since the start, by kind
 };
 

@@ -93,6 +93,17 @@ int reload(const std::string& config_file, const std::string& admin);
 /// in reload().
 int resume(const std::string& config_file, const std::string& admin, const std::string& upstream);
 
+struct AheadOptions {
+  std::string config_file, admin;    ///< as in reload()
+  std::vector<std::string> wanted;   ///< as in explain()
+  std::string weight;                ///< Penstock-Weight; empty: none
+  std::string cost;                  ///< as AheadQuery::cost; empty: 1
+  std::vector<std::string> headers;  ///< NAME:VALUE, that a route or `group` looks at
+};
+
+/// Prints when a request would leave a running Penstock that came now, as JSON. It spends nothing.
+int ahead(const AheadOptions& options);
+
 struct TopOptions {
   std::string config_file, admin;  ///< as in reload()
   bool once = false;               ///< print it once, as lines

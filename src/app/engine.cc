@@ -39,7 +39,7 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       interception_(loop, notice_sink()),
       authority_(notice_sink()) {}
 
-Engine::~Engine() = default;
+Engine::~Engine() { ends_ = true; }
 
 /// For what the engine is made of: goes where notices go, also after a change.
 NoticeSink Engine::notice_sink() const {
@@ -73,6 +73,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   make_proxy(*std::move(networks));
   if (admin_) {
     admin_->on_resume([this](std::string_view upstream) { return dispatcher_->end_pauses(upstream); });
+    admin_->on_ahead([this](const AheadQuery& query, auto told) { ahead(query, std::move(told)); });
     admin_->look_by(sources_of_viewers());
   }
   drain_ = std::make_unique<Drain>(
@@ -234,6 +235,42 @@ void Engine::submit(Request request, proxy::LocalSink::OnResponse on_response) {
 void Engine::acquire(const std::string& upstream, const PermitOptions& options,
                      proxy::LocalPermit::OnAnswer on_answer) {
   proxy::LocalPermit::acquire(loop_, *dispatcher_, upstream, options, std::move(on_answer));
+}
+
+namespace {
+/// Tells it once, also if the limiter that was to look ends before it has; not when the engine ends.
+class AwaitedAhead {
+ public:
+  AwaitedAhead(observe::AdminServer::OnAhead told, const bool& engine_ends)
+      : told_(std::move(told)), engine_ends_(engine_ends) {}
+  ~AwaitedAhead() {
+    if (!engine_ends_) tell(std::unexpected(http::Refusal{.why = http::Reason::limiter_down, .details = kReplaced}));
+  }
+  AwaitedAhead(const AwaitedAhead&) = delete;
+  AwaitedAhead& operator=(const AwaitedAhead&) = delete;
+  void tell(std::expected<Ahead, http::Refusal> ahead) {
+    if (auto told = std::exchange(told_, nullptr)) told(std::move(ahead));
+  }
+
+ private:
+  static constexpr const char* kReplaced = "the limits were replaced meanwhile; ask again";
+  observe::AdminServer::OnAhead told_;
+  const bool& engine_ends_;
+};
+
+std::expected<Ahead, http::Refusal> ahead_of(const std::expected<proxy::Foresight, http::Refusal>& seen) {
+  if (!seen) return std::unexpected(seen.error());
+  return seen->ahead;
+}
+}  // namespace
+
+/// Other processes that share the limits are asked first what waits in them.
+void Engine::ahead(const AheadQuery& query, observe::AdminServer::OnAhead told) {
+  const auto of = dispatcher_->ahead(query, proxy::Foresee::limiter);
+  if (!of) return told(std::unexpected(of.error()));
+  const auto awaited = std::make_shared<AwaitedAhead>(std::move(told), ends_);
+  const auto answer = [this, query, awaited] { awaited->tell(ahead_of(dispatcher_->ahead(query))); };
+  if (!limits_->look_ahead(of->limiter, answer)) answer();
 }
 
 void Engine::end_all() { dispatcher_->end_all(); }

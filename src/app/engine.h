@@ -26,6 +26,7 @@
 #include "observe/admin_server.h"
 #include "observe/event_log.h"
 #include "observe/metrics.h"
+#include "penstock/ahead.h"
 #include "penstock/config.h"
 #include "penstock/error.h"
 #include "penstock/event.h"
@@ -80,6 +81,8 @@ class Engine {
   void look(std::function<void()> seen) { limits_->look(std::move(seen)); }
   void submit(Request request, proxy::LocalSink::OnResponse on_response);
   void acquire(const std::string& upstream, const PermitOptions& options, proxy::LocalPermit::OnAnswer on_answer);
+  /// Tells it at once, or where other processes share the limits within 50 ms. Not after the engine's end.
+  void ahead(const AheadQuery& query, observe::AdminServer::OnAhead told);
   void reopen_log(base::UniqueFd file) { log_->reopen(std::move(file)); }
   /// Warns that the event log could not be reopened.
   void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }
@@ -118,6 +121,7 @@ class Engine {
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<LiveVerdict> verdict_;
   std::string state_folder_;
+  bool ends_ = false;
   std::optional<ReloadSnapshot> reload_;
   struct InForce {
     std::string hash;        // config_hash()

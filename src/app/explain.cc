@@ -14,6 +14,7 @@
 #include "app/route_words.h"
 #include "app/settings.h"
 #include "app/url_trace.h"
+#include "app/whole_url.h"
 #include "config/units.h"
 #include "http/redaction.h"
 #include "http/target.h"
@@ -292,9 +293,7 @@ std::vector<std::string> secrets_of(const Config& config, const std::expected<Ur
 }  // namespace
 
 int explain(const std::string& config_file, const std::vector<std::string>& wanted) {
-  const auto& given = wanted.back();
-  const bool whole = given.starts_with('/') || given.contains("://");
-  const auto url = whole ? given : given.starts_with('@') ? "/" + given : "https://" + given;
+  const auto url = whole_url(wanted.back());
   std::string method = wanted.size() > 1 ? wanted.front() : "GET";
   std::ranges::transform(method, method.begin(), [](unsigned char c) { return std::toupper(c); });
   const auto config = settings(config_file);

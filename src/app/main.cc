@@ -22,6 +22,7 @@ struct Given {
   penstock::app::PermitCommand permit;
   bool live = false;
   penstock::app::TopOptions top;
+  penstock::app::AheadOptions ahead;
   penstock::app::SimulateOptions simulate;
 };
 
@@ -173,6 +174,26 @@ void add_resume(CLI::App& program, Given& given, int& code) {
       ->required();
 }
 
+void add_ahead(CLI::App& program, Given& given, int& code) {
+  auto* command =
+      add_command(program, "ahead", "Say when a request would leave a running proxy that came now", code, [&] {
+        given.ahead.config_file = given.config_file;
+        given.ahead.admin = given.admin;
+        return penstock::app::ahead(given.ahead);
+      });
+  take_admin(*command, given);
+  command->add_option("--weight", given.ahead.weight, "Its Penstock-Weight")->option_text("N");
+  command->add_option("--cost", given.ahead.cost, "What it is estimated to cost, where limits count that")
+      ->option_text("N");
+  command->add_option("--header", given.ahead.headers, "One that a route or `group` looks at; may stand several times")
+      ->option_text("NAME:VALUE")
+      ->allow_extra_args(false);
+  command->add_option("url", given.ahead.wanted, "as of `explain`; GET unless said")
+      ->option_text("[METHOD] URL")
+      ->expected(1, 2)
+      ->required();
+}
+
 void add_top(CLI::App& program, Given& given, int& code) {
   auto* command = add_command(program, "top", "Show what waits in a running proxy, and why, once a second", code, [&] {
     given.top.config_file = given.config_file;
@@ -237,6 +258,7 @@ void add_commands(CLI::App& program, Given& given, int& code) {
                   [&] { return reload(given.config_file, given.admin); }),
              given);
   add_resume(program, given, code);
+  add_ahead(program, given, code);
   add_top(program, given, code);
   add_simulate(program, given, code);
   add_ca(program, given, code);

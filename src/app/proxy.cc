@@ -183,6 +183,25 @@ std::expected<Permit, PermitRefusal> Proxy::acquire(std::string_view upstream, c
                 [way = impl_->way, hold] { way->post([hold] { proxy::LocalPermit::release(*hold); }); });
 }
 
+std::expected<Ahead, AheadRefusal> Proxy::ahead(const AheadQuery& query) const {
+  using Answer = std::expected<Ahead, http::Refusal>;
+  std::promise<Answer> promise;
+  auto answered = promise.get_future();
+  const bool posted = impl_->post([impl = impl_.get(), query, promise = std::move(promise)]() mutable {
+    impl->engine->ahead(
+        query, [promise = std::move(promise)](Answer answer) mutable { promise.set_value(std::move(answer)); });
+  });
+  const AheadRefusal not_running{.message = "the proxy is not running"};
+  if (!posted) return std::unexpected(not_running);
+  try {
+    auto answer = answered.get();
+    if (answer) return *std::move(answer);
+    return std::unexpected(AheadRefusal{answer.error().status_code(), answer.error().details});
+  } catch (const std::future_error&) {  // it has stopped meanwhile
+    return std::unexpected(not_running);
+  }
+}
+
 namespace {
 /// Kept once nothing refers to it any more: the loop may end before anything is taken.
 struct SnapshotPromise {

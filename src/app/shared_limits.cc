@@ -86,7 +86,8 @@ std::unique_ptr<SharedLimits::One> SharedLimits::make(const RedisConfig& config,
                      : std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + path, tell);
   redis::HubWatch watch{.on_found = watch_.on_found,
                         .on_round_trip = [this, name](Duration took) { watch_.on_round_trip(name, took); },
-                        .on_processes = [this, file = one->file.get()](int seen) { file->seen(loop_.now(), seen); }};
+                        .on_processes = [this, file = one->file.get()](int seen) { file->seen(loop_.now(), seen); },
+                        .labels = config.secret.empty() ? &labels_ : nullptr};
   one->hub = std::make_unique<redis::LimiterHub>(loop_, resolver_, one->config, std::move(watch), tell,
                                                  one->network ? *one->network : redis::sockets(), who_);
   one->hub->remember(one->file->kept(), "an earlier run saw so many (" + one->file->path() + ")");
@@ -94,6 +95,7 @@ std::unique_ptr<SharedLimits::One> SharedLimits::make(const RedisConfig& config,
   if (former->hub->processes() > 1) one->hub->remember(former->hub->processes(), "so many were seen before the reload");
   one->before = former->before;
   one->before.add(former->hub->counts());
+  one->resets_before = former->resets_before + former->hub->leadership().resets;
   return one;
 }
 
@@ -156,6 +158,10 @@ void SharedLimits::share_labels() {
     (*one)->hub->share_labels(any && one == first ? &labels_ : nullptr);
 }
 
+bool SharedLimits::look_ahead(const std::string& limiter, const std::function<void()>& told) {
+  return std::ranges::any_of(all_, [&](const auto& one) { return one->hub->look_ahead(limiter, told); });
+}
+
 void SharedLimits::look(std::function<void()> seen) {
   const auto all = std::make_shared<AllSeen>(std::move(seen), self_.ref());
   for (const auto& one : all_) one->hub->look([all] {});
@@ -180,7 +186,9 @@ std::vector<RedisSnapshot> SharedLimits::snapshot() const {
                                                .refused = hub.lacks(),
                                                .limits_differ = hub.limits_differ(),
                                                .nodes = hub.nodes(),
-                                               .calls = counts.calls});
+                                               .calls = counts.calls,
+                                               .counters_led = hub.leadership().led,
+                                               .counter_resets = one->resets_before + hub.leadership().resets});
     for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i)
       now.errors.emplace_back(redis::kFailureLabels[i], counts.errors[i]);
   }

@@ -46,6 +46,8 @@ class SharedLimits {
   void leave_former() { former_.clear(); }
   /// As Engine::look().
   void look(std::function<void()> seen);
+  /// As LimiterHub::look_ahead(), of that which has the limiter of that name.
+  bool look_ahead(const std::string& limiter, const std::function<void()>& told);
   /// In the order of the configuration.
   std::vector<RedisSnapshot> snapshot() const;
   /// Whether limits of the upstream of that name go on without Redis.
@@ -56,7 +58,8 @@ class SharedLimits {
     RedisConfig config;
     std::unique_ptr<redis::Network> network;  // null: plain sockets
     std::unique_ptr<ProcessesFile> file;
-    redis::Counts before{};  // those of earlier connections of that name
+    redis::Counts before{};           // those of earlier connections of that name
+    std::uint64_t resets_before = 0;  // likewise
     std::unique_ptr<redis::LimiterHub> hub{};
   };
 

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/percent.h"
 #include "http/browser_guard.h"
 #include "loop/listener.h"
 #include "observe/admin_connection.h"
+#include "observe/ahead_text.h"
 #include "observe/live/page.h"
 #include "observe/live/plain_rows.h"
+#include "observe/query.h"
 #include "observe/status_json.h"
 
 namespace penstock::observe {
@@ -23,7 +24,7 @@ namespace {
 using Answer = AdminConnection::Answer;
 
 constexpr std::size_t kMostConnections = 64;
-constexpr std::string_view kPages = "/metrics /healthz /readyz /status", kLivePages = " / /live /events";
+constexpr std::string_view kPages = "/metrics /healthz /readyz /status /ahead", kLivePages = " / /live /events";
 constexpr std::string_view kResume = "/resume";
 constexpr SnapshotExtent kOfProcess{.upstreams = 0, .groups = false}, kWithoutGroups{.groups = false};
 constexpr std::string_view kNotForPages = "Not for pages in browsers, nor by a name that one could have.\n";
@@ -38,26 +39,17 @@ bool is_loopback(std::string_view address) {
   return address == "::1" || address.starts_with("127.");
 }
 
-/// What the query of `target` has for `name`. With a faulty escape it stays as it is.
-std::string asked_for(std::string_view name, std::string_view target) {
-  const auto query = target.find('?');
-  if (query == std::string_view::npos) return {};
-  for (target.remove_prefix(query + 1); !target.empty();) {
-    const auto part = target.substr(0, target.find('&'));
-    if (part.starts_with(name) && part.substr(name.size()).starts_with('=')) {
-      const auto value = part.substr(name.size() + 1);
-      return base::percent_decoded(value).value_or(std::string(value));
-    }
-    target.remove_prefix(std::min(target.size(), part.size() + 1));
-  }
-  return {};
+/// A refusal is what the request itself would be told.
+Answer answer_with(const std::expected<Ahead, http::Refusal>& ahead) {
+  if (!ahead) return {.status = ahead.error().status_code(), .body = ahead.error().details + "\n"};
+  return {.type = "application/json", .body = ahead_json(*ahead)};
 }
 
 std::string upstream_in(std::string_view target) { return asked_for("upstream", target); }
 
 /// What a client is told that may not see details; `all` lets every client see them.
 std::string why_no_details(AdminDetails details) {
-  const std::string what = "paths, ids, users, clients, groups and events are shown to ";
+  const std::string what = "paths, ids, users, clients, groups, events and /ahead are shown to ";
   return details == AdminDetails::off ? what + "nobody here (admin.details: off)"
                                       : what + "clients on the machine that it runs on alone (admin.details: loopback)";
 }
@@ -101,6 +93,7 @@ struct AdminServer::Impl final : AdminConnection::Pages {
   std::optional<Answer> answer_page(std::uint64_t connection, const http::RequestHead& head, std::string_view path);
   Answer stream(std::uint64_t connection, const http::RequestHead& head, bool live);
   Answer readiness() const;
+  std::optional<Answer> foretold(std::uint64_t connection, const http::RequestHead& head);
   Answer resumed(std::uint64_t connection, const http::RequestHead& head) const;
   std::string no_such(const std::string& upstream) const;
   void when_prepared(std::function<void()> then);
@@ -117,6 +110,7 @@ struct AdminServer::Impl final : AdminConnection::Pages {
   Viewers::Prepare prepare;
   std::function<std::uint64_t()> events_dropped;
   EndPauses end_pauses;
+  Foretell foretell;
   std::shared_ptr<Authenticator> authenticator = std::make_shared<Authenticator>();
   std::unique_ptr<loop::Listener> listener;
   std::unordered_map<std::uint64_t, std::unique_ptr<AdminConnection>> connections;
@@ -160,7 +154,8 @@ std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const 
   const std::string_view method = head.method;
   if (!is_for(head)) return Answer{.status = 403, .body = std::string{kNotForPages}};
   if (path == kResume) return resumed(connection, head);
-  const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz" || path == "/status";
+  const bool known =
+      path == "/metrics" || path == "/healthz" || path == "/readyz" || path == "/status" || path == "/ahead";
   if (!known && !is_of_page(path)) {
     return Answer{.status = 404,
                   .body = "There is " + std::string{kPages} + (config->admin.page ? std::string{kLivePages} : "") +
@@ -171,6 +166,7 @@ std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const 
   }
   if (path == "/healthz") return Answer{.body = "ok\n"};
   if (path == "/readyz") return readiness();
+  if (path == "/ahead") return foretold(connection, head);
   if (path == "/metrics") return answer_with_metrics(connection), std::nullopt;
   if (path == "/status") return answer_with_status(connection, head), std::nullopt;
   return answer_page(connection, head, path);
@@ -234,6 +230,25 @@ Answer AdminServer::Impl::resumed(std::uint64_t connection, const http::RequestH
   const auto ended = end_pauses ? end_pauses(upstream) : std::nullopt;
   if (!ended) return {.status = 404, .body = no_such(upstream)};
   return {.body = *ended ? upstream + ": its pauses end now\n" : upstream + ": no pause that this process knows of\n"};
+}
+
+std::optional<Answer> AdminServer::Impl::foretold(std::uint64_t connection, const http::RequestHead& head) {
+  if (const auto [shown, why] = details_for(connection, head); !shown)
+    return Answer{.status = 403, .body = why + "\n"};  // it tells what `access` allows, and which groups wait
+  const auto query = ahead_query(head.target);
+  if (!query) return Answer{.status = 400, .body = query.error() + "\n"};
+  if (!foretell) return Answer{.status = 503, .body = "not yet\n"};
+  struct Told {
+    std::optional<Answer> answer;
+    bool is_awaited = false;  // it comes later
+  };
+  const auto told = std::make_shared<Told>();
+  foretell(*query, [this, guard = authenticator, told, connection](const auto& ahead) {
+    if (!told->is_awaited) return void(told->answer = answer_with(ahead));
+    if (!guard->closed) deliver(connection, answer_with(ahead));
+  });
+  told->is_awaited = !told->answer;
+  return std::move(told->answer);
 }
 
 std::string AdminServer::Impl::no_such(const std::string& upstream) const {
@@ -319,6 +334,8 @@ void AdminServer::look_by(Viewers::Sources sources) {
   impl_->prepare = sources.prepare;
   viewers_.look_by(std::move(sources));
 }
+
+void AdminServer::on_ahead(Foretell foretell) { impl_->foretell = std::move(foretell); }
 
 void AdminServer::on_resume(EndPauses end_pauses) { impl_->end_pauses = std::move(end_pauses); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status, of the page / with its streams /live and
-// /events, and POST of /resume?upstream=NAME, from this machine only; all else gets 404 or 405. Runs on the loop's
-// thread; the slow texts (/metrics, /status, what /live says) are made by the loop's worker.
+// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status, /ahead?url=URL, of the page / with its streams
+// /live and /events, and POST of /resume?upstream=NAME, from this machine only; all else gets 404 or 405. Runs on the
+// loop's thread; the slow texts (/metrics, /status, what /live says) are made by the loop's worker.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,11 @@
 #include <string_view>
 #include <utility>
 
+#include "http/refusal.h"
 #include "loop/loop.h"
 #include "observe/live/viewers.h"
 #include "observe/metrics.h"
+#include "penstock/ahead.h"
 #include "penstock/config.h"
 #include "penstock/error.h"
 #include "penstock/event.h"
@@ -41,6 +43,12 @@ class AdminServer {
   using EndPauses = std::function<std::optional<bool>(std::string_view upstream)>;
   /// What POST of /resume does. Call before the loop runs.
   void on_resume(EndPauses end_pauses);
+  /// Is told when a request would leave; the error is what it would be told.
+  using OnAhead = std::move_only_function<void(std::expected<Ahead, http::Refusal> ahead)>;
+  /// Calls `told` once: at once, or later.
+  using Foretell = std::function<void(const AheadQuery& query, OnAhead told)>;
+  /// What GET of /ahead does. Call before the loop runs.
+  void on_ahead(Foretell foretell);
   /// From what all that is shown is made; without it from the snapshots of listen(). Call before the loop runs.
   void look_by(Viewers::Sources sources);
   /// Somebody looks at /live or /events.

@@ -94,7 +94,9 @@ RedisFamilies::RedisFamilies(prometheus::Registry& r)
       up(gauges(r, "redis_up", "1 while all of that Redis that is needed answers.")),
       node_up(gauges(r, "redis_node_up", "1 while that Redis or sentinel answers.")),
       degraded(gauges(r, "degraded", "1 while limits go on without Redis, as whenDown says.")),
-      limits_differ(gauges(r, "limits_differ", "Upstreams whose limits are others in other processes.")) {}
+      limits_differ(gauges(r, "limits_differ", "Upstreams whose limits are others in other processes.")),
+      counters_led(gauges(r, "counters_led", "Shared counters that this process resets.")),
+      counter_resets(counters(r, "counter_resets_total", "Resets of shared counters by this process.")) {}
 
 prometheus::Histogram::BucketBoundaries request_bounds() {
   // 2^(n/2 + 1/4) ms, to three digits

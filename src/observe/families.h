@@ -113,6 +113,8 @@ struct RedisFamilies {
   Gauges& node_up;
   Gauges& degraded;
   Gauges& limits_differ;
+  Gauges& counters_led;
+  Counters& counter_resets;
 };
 
 /// Bounds in seconds, from 0.6 ms to two and a half minutes, each √2 times the one before: a quantile is off by no

@@ -18,6 +18,8 @@ RedisMetrics::RedisMetrics(RedisFamilies& families, std::string name)
       up_(families.up.Add({{"redis", name_}})),
       degraded_(families.degraded.Add({{"redis", name_}})),
       limits_differ_(families.limits_differ.Add({{"redis", name_}})),
+      counters_led_(families.counters_led.Add({{"redis", name_}})),
+      counter_resets_{&families.counter_resets.Add({{"redis", name_}})},
       calls_{&families.calls.Add({{"redis", name_}})} {
   for (const char* kind : kUsualErrors) errors(kind);
 }
@@ -27,6 +29,8 @@ RedisMetrics::~RedisMetrics() {
   families_.up.Remove(&up_);
   families_.degraded.Remove(&degraded_);
   families_.limits_differ.Remove(&limits_differ_);
+  families_.counters_led.Remove(&counters_led_);
+  families_.counter_resets.Remove(counter_resets_.counter);
   families_.calls.Remove(calls_.counter);
   for (const auto& [kind, followed] : errors_) families_.errors.Remove(followed.counter);
   for (const auto& [name, gauge] : nodes_) families_.node_up.Remove(gauge);
@@ -39,6 +43,8 @@ void RedisMetrics::set(const RedisSnapshot& redis) {
   show(redis.nodes);
   degraded_.Set(redis.degraded);
   limits_differ_.Set(static_cast<double>(redis.limits_differ.size()));
+  counters_led_.Set(static_cast<double>(redis.counters_led));
+  counter_resets_.follow(redis.counter_resets);
   calls_.follow(redis.calls);
   for (const auto& [kind, total] : redis.errors) errors(kind).follow(total);
 }

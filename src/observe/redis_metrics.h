@@ -40,6 +40,8 @@ class RedisMetrics {
   prometheus::Gauge& up_;
   prometheus::Gauge& degraded_;
   prometheus::Gauge& limits_differ_;
+  prometheus::Gauge& counters_led_;
+  Followed counter_resets_;
   Followed calls_;
   std::vector<std::pair<std::string, Followed>> errors_;           // made when a kind is first seen; a handful
   std::vector<std::pair<std::string, prometheus::Gauge*>> nodes_;  // of the last snapshot

@@ -23,7 +23,7 @@ TEST(CommandLine, lists_every_command_in_its_help) {
   const auto ended = penstock({"--help"});
   EXPECT_EQ(ended.code, 0);
   for (const auto* command : {"run", "check", "explain", "env", "exec", "permit", "healthcheck", "ca", "doctor",
-                              "presets", "init", "schema", "reload", "resume", "top", "simulate", "help"}) {
+                              "presets", "init", "schema", "reload", "resume", "ahead", "top", "simulate", "help"}) {
     EXPECT_THAT(ended.out, HasSubstr(std::string("\n  ") + command + " "));
     EXPECT_EQ(penstock({command, "--help"}).code, 0) << command;
   }

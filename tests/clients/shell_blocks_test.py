@@ -354,6 +354,16 @@ class CommandLine(WithPermits):
                    self.folder.path("other.yaml"))
         self.assertEqual(self.play(block), 2 * "github: no pause that this process knows of\n")
 
+    @runs("docs/command-line.md", "penstock ahead")
+    def test_ahead_finds_the_upstream(self, block):
+        github = "upstreams:\n  github: { match: api.github.com }\n"
+        self.start(github)
+        self.start("proxy: { listen: 127.0.0.1:3130 }\nadmin: { listen: 127.0.0.1:9200 }\n" + github,
+                   self.folder.path("other.yaml"))
+        said = [json.loads(line) for line in self.play(block).splitlines()]
+        self.assertEqual([one["upstream"] for one in said], ["api.example.com:443", "github", "api.example.com:80"])
+        self.assertEqual([one["waitMs"] for one in said], 3 * [0])
+
     @runs("docs/command-line.md", "penstock top")
     def test_top_finds_the_proxy(self, block):
         self.start()

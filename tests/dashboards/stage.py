@@ -161,6 +161,7 @@ upstreams:
     rate: 1000/s
     limits:
       - window: {{ reservoir: 1000000, interval: 1h, name: hour }}
+      - counter: {{ max: 1000000, period: 1s, name: reset }}
       - pacer: {{ qps: 1, name: tried, mode: shadow }}
 """
 

@@ -10,7 +10,7 @@ target_link_libraries(embedded_example PRIVATE Penstock::penstock)
 
 penstock_test(embedded
   SOURCES embedded/origin.cc embedded/stage.cc embedded/ending_test.cc embedded/example_test.cc
-          embedded/life_test.cc embedded/permits_test.cc embedded/process_test.cc embedded/reload_test.cc embedded/requests_test.cc
+          embedded/life_test.cc embedded/permits_test.cc embedded/ahead_test.cc embedded/process_test.cc embedded/reload_test.cc embedded/requests_test.cc
           embedded/refusals_test.cc
   LIBRARIES Penstock::penstock
   SHARDS 3 SECONDS 12)

@@ -150,7 +150,8 @@ TEST_F(AdminServerTest, head_gives_the_head_alone) {
 TEST_F(AdminServerTest, other_paths_are_404_and_say_what_there_is) {
   const std::string answer = got("/metric");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status / /live /events here, and POST of /resume.\n");
+  EXPECT_EQ(body_of(answer),
+            "There is /metrics /healthz /readyz /status /ahead / /live /events here, and POST of /resume.\n");
 }
 
 TEST_F(AdminServerTest, other_methods_are_405_with_allow) {

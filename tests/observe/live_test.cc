@@ -130,7 +130,7 @@ TEST_F(LiveTest, a_browser_gets_the_page_with_a_policy_and_others_get_the_rows_a
   EXPECT_THAT(page_got, EndsWith(std::string(page())));
   const auto text = got("/");
   EXPECT_THAT(text, HasSubstr("\r\nContent-Type: text/plain; charset=utf-8\r\n"));
-  EXPECT_THAT(text, AllOf(HasSubstr("/metrics /healthz /readyz /status / /live /events"), HasSubstr("\napi ")));
+  EXPECT_THAT(text, AllOf(HasSubstr("/metrics /healthz /readyz /status /ahead / /live /events"), HasSubstr("\napi ")));
 }
 
 TEST_F(LiveTest, admin_page_off_leaves_nothing_of_it) {

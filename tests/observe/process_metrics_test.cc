@@ -46,22 +46,29 @@ TEST(Metrics, each_redis_has_series_under_its_name_until_it_is_none) {
   config.redis = {{.name = "main"}, {.name = "eu"}};
   Metrics metrics{config};
   metrics.redis_round_trip("eu", 1ms);
-  metrics.set(
-      {.redis = {{.name = "main", .up = true, .calls = 3},
-                 {.name = "eu", .degraded = true, .limits_differ = {"a"}, .calls = 4, .errors = {{"lost", 2}}}}},
-      0, 0);
+  metrics.set({.redis = {{.name = "main", .up = true, .calls = 3},
+                         {.name = "eu",
+                          .degraded = true,
+                          .limits_differ = {"a"},
+                          .calls = 4,
+                          .counters_led = 2,
+                          .counter_resets = 7,
+                          .errors = {{"lost", 2}}}}},
+              0, 0);
   std::string text = metrics.text();
   EXPECT_EQ(value_of(text, R"(penstock_redis_up{redis="main"})"), 1);
   EXPECT_EQ(value_of(text, R"(penstock_redis_up{redis="eu"})"), 0);
   EXPECT_EQ(value_of(text, R"(penstock_degraded{redis="main"})"), 0);
   EXPECT_EQ(value_of(text, R"(penstock_degraded{redis="eu"})"), 1);
   EXPECT_EQ(value_of(text, R"(penstock_limits_differ{redis="eu"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_counters_led{redis="eu"})"), 2);
+  EXPECT_EQ(value_of(text, R"(penstock_counter_resets_total{redis="eu"})"), 7);
   EXPECT_EQ(value_of(text, R"(penstock_redis_calls_total{redis="main"})"), 3);
   EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="lost",redis="eu"})"), 2);
   EXPECT_EQ(value_of(text, R"(penstock_redis_round_trip_seconds_count{redis="eu"})"), 1);
   config.redis = {{.name = "eu"}, {.name = "us"}};
   metrics.change(config, {});
-  metrics.set({.redis = {{.name = "eu", .up = true, .calls = 5}, {.name = "us"}}}, 0, 1);
+  metrics.set({.redis = {{.name = "eu", .up = true, .calls = 5, .counter_resets = 7}, {.name = "us"}}}, 0, 1);
   text = metrics.text();
   EXPECT_THAT(text, Not(HasSubstr("main")));
   EXPECT_EQ(value_of(text, R"(penstock_redis_calls_total{redis="eu"})"), 5);

@@ -12,6 +12,7 @@
 namespace penstock::proxy {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -424,6 +425,57 @@ TEST_F(CostsTest, name_the_group_by_what_the_body_has) {
     if (told.kind == EventKind::complete) groups.push_back(told.group);
   }
   EXPECT_THAT(groups, testing::UnorderedElementsAre("large", "small", "-"));
+}
+
+class CostsAheadTest : public CostsTest {
+ protected:
+  /// Of 1000 units in an hour 100 are left.
+  CostsAheadTest() {
+    make_limiter_ = local_limiters(run_.loop);
+    Asker asker;
+    ask_with(asker, origin_, R"({"max_tokens":900})");
+    EXPECT_TRUE(finish(asker));
+  }
+  Ahead ahead(AheadQuery query) {
+    const auto seen = dispatcher_->ahead(query);
+    EXPECT_TRUE(seen) << seen.error().details;
+    return seen ? seen->ahead : Ahead{};
+  }
+  std::string url(const std::string& scheme) const { return scheme + origin_.host() + "/v1"; }
+
+  test::Origin origin_{answers(json_answer("{}"))};
+};
+
+TEST_F(CostsAheadTest, decides_how_long_a_request_would_wait) {
+  EXPECT_EQ(ahead({.url = url("http://"), .method = "POST", .cost = 100}).wait, Duration{0});
+  const Ahead dear = ahead({.url = url("http://"), .method = "POST", .cost = 101});
+  EXPECT_EQ(dear.wait, Duration{0}) << "one unit must be free, and the rest is a debt";
+  Asker asker;
+  ask_with(asker, origin_, R"({"max_tokens":200})");
+  ASSERT_TRUE(finish(asker));
+  const Ahead next = ahead({.url = url("http://"), .method = "POST", .cost = 1});
+  EXPECT_GT(next.wait, 59min);
+  EXPECT_EQ(next.limited_by, "tokens");
+  EXPECT_EQ(next.refused, "");
+}
+
+TEST_F(CostsAheadTest, is_told_by_penstock_max_wait_that_it_would_not_wait_so_long) {
+  Asker asker;
+  ask_with(asker, origin_, R"({"max_tokens":200})");
+  ASSERT_TRUE(finish(asker));
+  AheadQuery query{.url = url("http://"), .method = "POST"};
+  EXPECT_EQ(ahead(query).refused, "") << "queue.maxWait is 3 h";
+  query.fields = {{"Penstock-Max-Wait", "1s"}};
+  EXPECT_THAT(ahead(query).refused, HasSubstr("api queue wait over (limited by tokens)"));
+  query.fields = {{"Penstock-Max-Wait", "2h"}};
+  EXPECT_EQ(ahead(query).refused, "");
+}
+
+TEST_F(CostsAheadTest, is_refused_while_the_proxy_shuts_down) {
+  dispatcher_->drain([] {});
+  const auto seen = dispatcher_->ahead({.url = url("http://")});
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().why, http::Reason::draining);
 }
 
 }  // namespace

@@ -85,6 +85,32 @@ TEST_F(QuotasTest, count_in_one_set_of_limits) {
   expect_at_rest();
 }
 
+TEST_F(QuotasTest, are_foretold_by_all_that_waits_for_them) {
+  count(2);
+  Asker first, second, waiting, behind;
+  get_api(first), get_uploads(second);
+  ASSERT_TRUE(finish(first) && finish(second));
+  const auto foretold = [&] {
+    const auto seen = dispatcher_->ahead({.url = "http://" + uploads_.host() + "/"});
+    EXPECT_TRUE(seen && seen->limiter == "github");
+    return seen ? seen->ahead : Ahead{};
+  };
+  get_api(waiting);
+  const auto next = foretold();
+  ASSERT_TRUE(next.wait);
+  EXPECT_EQ(next.upstream, "uploads");
+  EXPECT_EQ(next.limited_by, "counter");
+  EXPECT_EQ(next.pending, 1u);
+  EXPECT_GT(*next.wait, 59min);
+  EXPECT_LE(*next.wait, 1h + 1s);
+  get_api(behind);
+  const auto later = foretold();
+  ASSERT_TRUE(later.wait);
+  EXPECT_GT(*later.wait, 119min);
+  leave(waiting), leave(behind);
+  expect_at_rest();
+}
+
 TEST_F(QuotasTest, go_in_the_order_in_which_they_came) {
   quota().max_concurrent = 1;
   Asker flying, first, second, third;

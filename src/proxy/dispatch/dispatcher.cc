@@ -9,6 +9,8 @@
 #include "http/forwarding.h"
 #include "http/gateway_rewrite.h"
 #include "http/traceparent.h"
+#include "proxy/dispatch/endings.h"
+#include "proxy/dispatch/foresight.h"
 #include "proxy/dispatch/queue_view.h"
 #include "proxy/exchange/queue_refusal.h"
 
@@ -21,32 +23,13 @@ bool tells_id(const ProxyConfig& proxy, const http::Fields& request) {
   return proxy.request_id || http::wants_id(request);
 }
 
-/// Notes how long the exchange was pending until now, or has waited again, and which limit made it wait.
-void note_wait(const Resending& resending, Exchange& exchange, flow::Time now) {
-  const auto limited_by = exchange.queue->scheduler().limited_by(now, exchange.ticket);
-  if (exchange.sendings.back_since != 0) return resending.has_waited(exchange, limited_by);
-  exchange.waited = now - exchange.arrived;
-  exchange.limited_by = limited_by;
-}
-
-/// Of an exchange that has taken off and ends from outside.
-AttemptResult done_so_far(const Exchange& exchange) {
-  if (exchange.flight) return exchange.flight->result();
-  const auto& sendings = exchange.sendings;
-  auto result = sendings.back_since != 0 && sendings.answer ? sendings.answer->result() : AttemptResult{};
-  result.status = 0;  // its client has not got it
-  return result;
-}
-
-/// The client got the answer that was kept. `error` and `detail`: why none came later.
-Ending last_answer(const Exchange& exchange, std::string_view error = {}, std::string_view detail = {}) {
-  const AttemptResult& result = exchange.sendings.answer->result();
-  return {.kind = EventKind::complete,
-          .outcome = Outcome::http_error,
-          .status = result.status,
-          .error = error,
-          .detail = detail,
-          .result = result};
+/// Finds the exchange's upstream, queue and route, or why it may not wait there. foresee() judges in the same way.
+std::optional<http::Refusal> find_place(Upstreams& upstreams, Exchange& exchange, std::size_t entry) {
+  exchange.upstream = &upstreams.find_or_make(exchange.target, entry);
+  ++exchange.upstream->exchanges;
+  exchange.take_place();
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.load.weight)) return too_heavy;
+  return exchange.upstream->reach.judge();
 }
 }  // namespace
 
@@ -98,7 +81,8 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   if (!admitted) return refuse(exchange, admitted.error());
   if (exchange.may_rest()) exchange.origin.keep_client();
   exchange.load.weight = admitted->hints.weight;  // which a route may raise
-  if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  if (draining_.under_way()) return refuse(exchange, refusal_of_draining());
+  if (const auto why_not = find_place(upstreams_, exchange, admitted->entry)) return refuse(exchange, *why_not);
   const auto enter_read = [this, number = exchange.number] {
     if (Exchange* const read = exchanges_.find(number)) enter(*read, read->load.cost->hints());
   };
@@ -146,13 +130,9 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   return entered;
 }
 
-std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
-  if (draining_.under_way()) return refusal_of_draining();
-  exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
-  ++exchange.upstream->exchanges;
-  exchange.take_place();
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.load.weight)) return too_heavy;
-  return exchange.upstream->reach.judge();
+std::expected<Foresight, http::Refusal> Dispatcher::ahead(const AheadQuery& query, Foresee what) {
+  if (draining_.under_way()) return std::unexpected(refusal_of_draining());
+  return foresee(services_, admission_, upstreams_, query, what);
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -244,7 +224,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   const auto now = services_.loop.now();
   if (exchange->sendings.back_since != 0) {
     resending_.has_waited(*exchange, command.limited_by);
-    return give_last_answer(*exchange, refusal_of(command, *exchange, now));
+    return give_last_answer(*exchange, refusal_of(command, *exchange->upstream, *exchange->queue, now));
   }
   exchange->waited = command.waited + exchange->load.waited_for_body();
   exchange->limited_by = command.limited_by;
@@ -255,7 +235,7 @@ void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
     const auto late = exchange->queue->lateness(command.limited_by, now);
     refuse(*exchange, refusal_of(exchange->memory.full(), command.retry_after + late));
   } else {
-    refuse(*exchange, refusal_of(command, *exchange, now));
+    refuse(*exchange, refusal_of(command, *exchange->upstream, *exchange->queue, now));
   }
 }
 

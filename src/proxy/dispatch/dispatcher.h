@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "proxy/dispatch/costs.h"
 #include "proxy/dispatch/draining.h"
 #include "proxy/dispatch/event_reporter.h"
+#include "proxy/dispatch/foresight.h"
 #include "proxy/dispatch/resending.h"
 #include "proxy/dispatch/upstreams.h"
 #include "proxy/exchange/attempt_events.h"
@@ -70,6 +72,9 @@ class Dispatcher final : QueueEvents, AttemptEvents {
   /// none; nullopt: it knows no such upstream.
   std::optional<bool> end_pauses(std::string_view upstream);
 
+  /// When a request would leave that came now; the error is what it would be told. It spends nothing.
+  std::expected<Foresight, http::Refusal> ahead(const AheadQuery& query, Foresee what = Foresee::departure);
+
   /// Refuses new requests from now on; `when_empty` is called once no exchange is left.
   void drain(std::move_only_function<void()> when_empty);
   /// Refuses pending exchanges and breaks off those in flight.
@@ -98,7 +103,6 @@ class Dispatcher final : QueueEvents, AttemptEvents {
                        std::size_t count) override;
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);
-  std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 
   void give_last_answer(Exchange& exchange, const http::Refusal& otherwise);

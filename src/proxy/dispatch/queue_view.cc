@@ -77,7 +77,7 @@ UpstreamDetails details_of(const Upstream& upstream, const ExchangeTable& exchan
     if (details.waiting.size() == kMostShown) break;
     WaitingRequest shown = describe_waiting(*exchange, reporter);
     shown.since = Duration{now - waiting.arrived};
-    shown.limited_by = upstream.own_name(upstream.queue().limit_name(waiting.limited_by));
+    shown.limited_by = upstream.own_name(name_of_limit(upstream.queue().settings, waiting.limited_by));
     shown.leaves_in = time_to(waiting.leaves, now);
     details.waiting.push_back(std::move(shown));
   }

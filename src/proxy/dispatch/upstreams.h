@@ -33,6 +33,10 @@ class Upstreams {
   /// are known, the one that all further ones share.
   Upstream& find_or_make(const http::Target& target, std::size_t entry);
 
+  /// One for a host:port that no entry names and that find() does not know, as a request would have it made. It is the
+  /// caller's.
+  std::unique_ptr<Upstream> make_unkept(const http::Target& target) { return make_unmatched(target.authority()); }
+
   /// The upstream of that name, which for the entry "*" is a host:port; null: there is none now.
   Upstream* find(std::string_view name) const;
   /// The queue of the upstream of that name, or else of the quota; null: there is none now.

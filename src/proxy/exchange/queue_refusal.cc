@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "proxy/exchange/upstream_view.h"
+
 namespace penstock::proxy {
 
 namespace {
@@ -28,11 +30,10 @@ http::Refusal busy(http::Reason why, std::string what, flow::Time wait = kShortl
 }
 }  // namespace
 
-http::Refusal refusal_of(const flow::Commands::Refuse& command, const Exchange& exchange, flow::Time now) {
-  const Upstream& upstream = *exchange.upstream;
-  const UpstreamQueue& queue = *exchange.queue;
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, const UpstreamQueue& queue,
+                         flow::Time now) {
   const bool by_slots = command.limited_by == flow::kSlots;
-  const std::string by(by_slots ? "slots" : upstream.own_name(queue.limit_name(command.limited_by)));
+  const std::string by(by_slots ? "slots" : upstream.own_name(name_of_limit(queue.settings, command.limited_by)));
   const flow::Time wait = command.retry_after + queue.lateness(command.limited_by, now);
   std::string limited = by.empty() ? "" : "limited by " + by;
   if (const std::string tunnels = tunnels_in_words(queue.scheduler()); !tunnels.empty())

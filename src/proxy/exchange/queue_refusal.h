@@ -12,7 +12,8 @@
 
 namespace penstock::proxy {
 
-http::Refusal refusal_of(const flow::Commands::Refuse& command, const Exchange& exchange, flow::Time now);
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, const UpstreamQueue& queue,
+                         flow::Time now);
 /// For a request that may not wait for lack of memory; `wait` is the time until there may be some.
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait);
 /// The refusal if a request with these terms may not cost `weight` units; nullopt: it may.

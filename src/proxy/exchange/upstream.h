@@ -47,6 +47,10 @@ class Upstream {
   std::string group_of(const http::Target& target, const http::Fields& fields, std::string_view text) {
     return groups_.of(target, fields, text, queue_->limiter(), services_, queue_->name);
   }
+  /// The same of one that is only asked about: whatever its body says, and nobody is told that there is no room.
+  std::string group_ahead(const http::Target& target, const http::Fields& fields) const {
+    return groups_.ahead_of(target, fields, {}, queue_->limiter());
+  }
   const std::optional<Grouping>& grouping() const { return groups_.grouping(); }
   /// What is read from bodies: costs, and names of groups. Null: nothing.
   const std::shared_ptr<const BodyTerms>& body_terms() const { return groups_.body_terms(); }

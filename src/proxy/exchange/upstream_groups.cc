@@ -20,17 +20,22 @@ void UpstreamGroups::change(const Services& services, const std::string& upstrea
 
 std::string UpstreamGroups::of(const http::Target& target, const http::Fields& fields, std::string_view text,
                                const flow::Limiter& limiter, const Services& services, const std::string& upstream) {
-  std::string room;
-  const std::string_view its_name = grouping_->name(target, fields, room, text);
-  if (limiter.has_room_for(its_name)) return std::string(its_name);
-  if (!std::exchange(others_told_, true)) {
+  std::string group = ahead_of(target, fields, text, limiter);
+  if (group == kOtherGroups && !std::exchange(others_told_, true)) {
     services.notices({.level = LogLevel::warn,
                       .text = upstream + " has " + std::to_string(flow::kMostGroups) +
                               " groups to remember: until some can be forgotten, all others share one queue and its "
                               "limits, " +
                               std::string(kOtherGroups)});
   }
-  return std::string(kOtherGroups);
+  return group;
+}
+
+std::string UpstreamGroups::ahead_of(const http::Target& target, const http::Fields& fields, std::string_view text,
+                                     const flow::Limiter& limiter) const {
+  std::string room;
+  const std::string_view its_name = grouping_->name(target, fields, room, text);
+  return std::string(limiter.has_room_for(its_name) ? its_name : std::string_view(kOtherGroups));
 }
 
 void UpstreamGroups::label(UpstreamSnapshot& shown) const {

@@ -33,6 +33,9 @@ class UpstreamGroups {
   /// grouping(). `text` as in Grouping.
   std::string of(const http::Target& target, const http::Fields& fields, std::string_view text,
                  const flow::Limiter& limiter, const Services& services, const std::string& upstream);
+  /// The same, and tells nobody.
+  std::string ahead_of(const http::Target& target, const http::Fields& fields, std::string_view text,
+                       const flow::Limiter& limiter) const;
   /// Replaces the names of groups by what people may see.
   void label(UpstreamSnapshot& shown) const;
 

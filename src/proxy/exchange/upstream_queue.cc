@@ -140,6 +140,10 @@ void UpstreamQueue::stop_alone(flow::Ticket ticket, Duration longest) {
   scheduler_.pause(services_.loop.now(), {}, std::nullopt, longest.count(), ticket, true);
 }
 
+flow::WaitingUnits UpstreamQueue::units_waiting() const {
+  return scheduler_.forecast().units_waiting(services_.loop.now());
+}
+
 void UpstreamQueue::cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) {
   events_.on_permits_lost(*this, scope, lane, count);
 }
@@ -159,20 +163,9 @@ void UpstreamQueue::show(UpstreamSnapshot& into, bool with_groups) const {
   into.oldest_wait = Duration{scheduler_.forecast().oldest_wait(now)};
   into.pauses = pausing_.count(now);
   into.pause = pausing_.longest(now);
-  into.head = head_of(scheduler_, now, [this](auto limit) { return limit_name(limit); });
+  into.head = head_of(scheduler_, now, [this](auto limit) { return name_of_limit(settings, limit); });
   into.limits = limits_.limits(now, limiter_->reader());
   if (settings.group && with_groups) into.groups = limits_.groups(now, limiter_->reader(), scheduler_.gates().lanes());
-}
-
-std::string_view UpstreamQueue::limit_name(flow::LimitIndex index) const {
-  if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
-  switch (index) {
-    case flow::kPause: return "pause";
-    case flow::kRedis: return "redis";
-    case flow::kSlots: return "maxConcurrent";
-    case flow::kTunnels: return "maxTunnels";
-    default: return "";
-  }
 }
 
 flow::Time UpstreamQueue::lateness(flow::LimitIndex limit, flow::Time now) const {

@@ -125,8 +125,6 @@ class UpstreamQueue final : public flow::LimiterEvents {
   /// them.
   void show(UpstreamSnapshot& into, bool with_groups) const;
 
-  /// A limit's name for people; empty: no limit.
-  std::string_view limit_name(flow::LimitIndex index) const;
   /// By how much the limit's times may move because requests have departed and not left yet, in microseconds.
   flow::Time lateness(flow::LimitIndex limit, flow::Time now) const;
 
@@ -135,6 +133,7 @@ class UpstreamQueue final : public flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, flow::LaneKey lane) override;
   void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, flow::LaneKey lane, std::size_t count) override;
+  flow::WaitingUnits units_waiting() const override;
 
   const std::string name;     ///< the quota's or the entry's, or host:port
   UpstreamSettings settings;  ///< without limits in shadow mode, of which only people know

@@ -60,6 +60,17 @@ LimitSnapshot limit_snapshot(const LimitConfig& limit, const flow::LimitReading&
           .resets_in = whole(reading.resets_in)};
 }
 
+std::string_view name_of_limit(const UpstreamSettings& settings, flow::LimitIndex limit) {
+  if (limit >= 0) return limit_name(settings.limits[static_cast<std::size_t>(limit)]);
+  switch (limit) {
+    case flow::kPause: return "pause";
+    case flow::kRedis: return "redis";
+    case flow::kSlots: return "maxConcurrent";
+    case flow::kTunnels: return "maxTunnels";
+    default: return "";
+  }
+}
+
 std::optional<HeadSnapshot> head_of(const flow::Scheduler& scheduler, flow::Time now, const NameOfLimit& name_of) {
   if (scheduler.pending() == 0) return std::nullopt;
   const auto longest = scheduler.forecast().longest(now, 1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/scheduler.h"
+#include "penstock/config.h"
 #include "penstock/limits.h"
 #include "penstock/snapshot.h"
 
@@ -16,6 +17,9 @@ namespace penstock::proxy {
 
 /// How much of a limit is used, and what it is set to. What has departed in it is not told.
 LimitSnapshot limit_snapshot(const LimitConfig& limit, const flow::LimitReading& reading);
+
+/// The name for people of a limit of a queue with these settings; empty: no limit.
+std::string_view name_of_limit(const UpstreamSettings& settings, flow::LimitIndex limit);
 
 /// nullopt: nothing waits.
 using NameOfLimit = std::function<std::string_view(flow::LimitIndex limit)>;

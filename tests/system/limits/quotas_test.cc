@@ -80,18 +80,38 @@ TEST(Quota, is_one_window_for_two_upstreams) {
   account.expect_one_window();
 }
 
-TEST(Quota, is_one_window_for_two_upstreams_in_three_processes) {
-  test::RedisServer redis;
-  Account account(kWindow, "redis: { url: \"redis://127.0.0.1:" + std::to_string(redis.port()) + "\", timeout: 8s }\n");
-  for (int i = 0; i < 3; ++i) account.add();
+std::string kept_in(const test::RedisServer& redis) {
+  return "redis: { url: \"redis://127.0.0.1:" + std::to_string(redis.port()) + "\", timeout: 8s }\n";
+}
+
+void expect_shared(const Account& account) {
   for (const auto& daemon : account.daemons)
     ASSERT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
+}
+
+TEST(Quota, is_one_window_for_two_upstreams_in_three_processes) {
+  test::RedisServer redis;
+  Account account(kWindow, kept_in(redis));
+  for (int i = 0; i < 3; ++i) account.add();
+  expect_shared(account);
   crowd(account, 5 * kMost + 1);
   account.expect_one_window();
   std::vector<std::string> keys;
   for (const auto& key : redis.run({"KEYS", "penstock:{*"}).items) keys.push_back(key.text);
   EXPECT_FALSE(keys.empty());
   EXPECT_THAT(keys, Each(StartsWith("penstock:{account}:"))) << "one hash slot, and none of an upstream's own";
+}
+
+TEST(Quota, is_foretold_by_what_another_process_has_used) {
+  test::RedisServer redis;
+  Account account("limits: [ { slidingWindow: { max: 2, interval: 1h } } ], queue: { maxWait: 2h }", kept_in(redis));
+  for (int i = 0; i < 2; ++i) account.add();
+  expect_shared(account);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(account.daemons.front().ask(get(account.api.url("/"))).status, 200);
+  const Json ahead = Json::parse(account.daemons.back().admin("/ahead?url=" + account.uploads.url("/")).body);
+  EXPECT_EQ(ahead.at("upstream"), "uploads");
+  EXPECT_EQ(ahead.at("limitedBy"), "slidingWindow");
+  EXPECT_GT(ahead.at("waitMs"), 59 * 60 * 1000);
 }
 
 /// Of the dispatches so far, by arrival: a request that has waited longer came before.

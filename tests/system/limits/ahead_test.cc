@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /ahead says of a request, and when that request leaves.
+#include <gmock/gmock.h>
+
+#include "system/limited.h"
+
+namespace penstock::trial {
+namespace {
+
+TEST(Ahead, is_when_the_request_leaves_that_comes_next) {
+  Limited stage("limits: [{ pacer: { qps: 10 } }], routes: [{ match: { path: /heavy }, weight: 5 }]");
+  stage.send(20);
+  ASSERT_TRUE(stage.daemon.await_pending("api", 10));
+  const auto from = Clock::now();
+  const Json ahead = Json::parse(stage.daemon.admin("/ahead?url=" + stage.url("/heavy/x")).body);
+  stage.send_one("/heavy/x");
+  stage.expect_all_served();
+  const double told = ahead.at("waitMs"), late = std::chrono::duration<double, std::milli>(machine_late(from)).count();
+  double was = -1;
+  for (const Json& event : stage.daemon.await_events(21, "dispatch")) {
+    if (event.at("path") == "/heavy/x") was = event.at("waitMs");
+  }
+  EXPECT_GT(was, 500);
+  EXPECT_NEAR(was, told, 50 + late);
+  EXPECT_EQ(ahead.at("limitedBy"), "pacer");
+  EXPECT_EQ(ahead.at("route"), "/heavy");
+  EXPECT_GE(ahead.at("pending"), 10);
+}
+
+TEST(Ahead, is_no_event_and_no_request_in_the_metrics) {
+  Limited stage("limits: [{ pacer: { qps: 10 } }]");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(stage.daemon.admin("/ahead?url=" + stage.url("/")).status, 200);
+  stage.send_one("/");
+  stage.expect_all_served();
+  EXPECT_EQ(stage.daemon.await_events(1, "dispatch").size(), 1u);
+  EXPECT_EQ(stage.daemon.metric("penstock_requests_total"), 1);
+}
+
+TEST(Ahead, of_what_would_be_refused_has_the_status_and_the_words_of_the_refusal) {
+  Limited stage("limits: [{ slidingWindow: { max: 3, interval: 1m } }]");
+  const Reply asked = stage.daemon.admin("/ahead?weight=4&url=" + stage.url("/"));
+  const Reply sent = stage.fetch("/", "Penstock-Weight: 4\r\n");
+  EXPECT_EQ(asked.status, sent.status);
+  EXPECT_THAT(sent.body, testing::HasSubstr(asked.body.substr(0, asked.body.find('\n'))));
+  EXPECT_EQ(stage.daemon.admin("/ahead?weight=x&url=" + stage.url("/")).status, 400);
+  EXPECT_EQ(stage.daemon.admin("/ahead").status, 400);
+}
+
+}  // namespace
+}  // namespace penstock::trial
