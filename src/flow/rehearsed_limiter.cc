@@ -72,6 +72,7 @@ void RehearsedLimiter::share_with(const OtherProcesses& others, Time as_of) {
   std::vector<InLine> line;
   const double each = static_cast<double>(others.had_less) / static_cast<double>(others.count);
   const Instant at = clock_.instant(as_of);
+  line.reserve(static_cast<std::size_t>(others.count) + 1);
   for (std::int64_t n = 0; n < others.count; ++n)
     line.push_back({.had = std::round(std::max(0.0, -each)), .wants = InLine::kMost, .at = at});
   line.push_back({.is_own = true, .had = std::round(std::max(0.0, each)), .wants = InLine::kMost, .at = at});

@@ -58,7 +58,7 @@ class RehearsedLimiter final : public Limiter {
   /// True: what was told before is the answer, at once. Otherwise ask() has it, which is always filled in here; the
   /// caller holds it back for answers_after().
   bool holds(Time now, const Ask& ask, Booking& booking);
-  bool ask(Time now, const Ask& ask, Booking& booking) override;
+  bool ask(Time asked, const Ask& ask, Booking& booking) override;
   LimitIndex forbids(const Load& load, std::string_view route) const override;
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
   void give_back(Time now, LaneKey lane, const Departure& departure) override;
