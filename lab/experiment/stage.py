@@ -176,7 +176,7 @@ class Daemon(Server):
             "version: 1\n"
             f'proxy: {{ listen: "127.0.0.1:{self.port}", grace: 1s }}\n'
             f'admin: {{ listen: "127.0.0.1:{self._admin}" }}\n'
-            f'log: {{ level: warn, events: "{self._path("events")}" }}\n' + config, encoding="utf-8")
+            f'log: {{ level: info, events: "{self._path("events")}" }}\n' + config, encoding="utf-8")
         words = [*clock, str(binary), "run", "--config", str(self._path("config.yaml"))]
         with open(self._path("said"), "w", encoding="utf-8") as said:
             super().__init__(words, CORES, said, said)
