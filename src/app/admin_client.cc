@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iostream>
 
 #include "app/settings.h"
 #include "base/unique_fd.h"
@@ -102,6 +103,15 @@ std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const s
       socket, method + " " + path + " HTTP/1.1\r\nHost: " + to_string(admin) + "\r\nConnection: close\r\n\r\n");
   if (!answer) return std::unexpected(answer.error());
   return parsed(*answer);
+}
+
+int print_answer(const Endpoint& admin, const std::string& path, const std::string& method) {
+  const auto answer = ask_admin(admin, path, method);
+  const auto where = to_string(admin) + ": ";
+  if (!answer) return complain(where + answer.error() + "; is this the admin port of a running Penstock?");
+  if (answer->fine()) return std::cout << answer->body, 0;
+  const auto why = answer->body.substr(0, answer->body.find_first_of("\r\n"));
+  return complain(where + (why.empty() ? answer->status : why));
 }
 
 }  // namespace penstock::app

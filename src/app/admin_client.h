@@ -30,4 +30,8 @@ std::optional<Endpoint> wanted_admin(const std::string& config_file, const std::
 std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path,
                                                   const std::string& method = "GET");
 
+/// Asks likewise, and prints the body of a good answer on stdout; otherwise says on stderr what is wrong. The exit
+/// code.
+int print_answer(const Endpoint& admin, const std::string& path, const std::string& method = "GET");
+
 }  // namespace penstock::app

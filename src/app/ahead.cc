@@ -2,7 +2,6 @@
 // `penstock ahead`: asks the admin port of a running Penstock when a request would leave.
 #include <algorithm>
 #include <cctype>
-#include <iostream>
 
 #include "app/admin_client.h"
 #include "app/commands.h"
@@ -24,12 +23,7 @@ int ahead(const AheadOptions& options) {
   if (!options.weight.empty()) path += "&weight=" + base::percent_encoded(options.weight);
   if (!options.cost.empty()) path += "&cost=" + base::percent_encoded(options.cost);
   for (const auto& header : options.headers) path += "&header=" + base::percent_encoded(header);
-  const auto answer = ask_admin(*endpoint, path);
-  const auto where = to_string(*endpoint) + ": ";
-  if (!answer) return complain(where + answer.error() + "; is this the admin port of a running Penstock?");
-  if (answer->fine()) return std::cout << answer->body, 0;
-  const auto why = answer->body.substr(0, answer->body.find_first_of("\r\n"));
-  return complain(where + (why.empty() ? answer->status : why));
+  return print_answer(*endpoint, path);
 }
 
 }  // namespace penstock::app

@@ -248,4 +248,13 @@ void LimitSet::replace_limits_of_groups(const std::vector<const Rule*>& before) 
   });
 }
 
+LimitIndex forbidding(const LimitSet& limits, const Load& load, std::string_view route) {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const auto index = static_cast<LimitIndex>(i);
+    const LimitSet::Rule& rule = limits.rule(index);
+    if (rule.governs(route) && !rule.limit->admits(rule.needs(load))) return index;
+  }
+  return kNoLimit;
+}
+
 }  // namespace penstock::flow

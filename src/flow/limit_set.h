@@ -175,4 +175,7 @@ class LimitSet {
   Groups<Group> groups_;
 };
 
+/// The first of the limits that govern the route which never admits such a load; kNoLimit: none.
+LimitIndex forbidding(const LimitSet& limits, const Load& load, std::string_view route);
+
 }  // namespace penstock::flow

@@ -70,12 +70,7 @@ bool LocalLimiter::can_never_grant(Time now, const Ask& ask, Booking& booking) c
 }
 
 LimitIndex LocalLimiter::forbids(const Load& load, std::string_view route) const {
-  for (std::size_t i = 0; i < limits_.size(); ++i) {
-    const auto index = static_cast<LimitIndex>(i);
-    const Rule& rule = limits_.rule(index);
-    if (rule.governs(route) && !rule.limit->admits(rule.needs(load))) return index;
-  }
-  return kNoLimit;
+  return forbidding(limits_, load, route);
 }
 
 // ---- estimates ------------------------------------------------------------------------------------------------------

@@ -218,15 +218,6 @@ bool RehearsedLimiter::holds(Time now, const Ask& ask, Booking& booking) {
   return true;
 }
 
-LimitIndex RehearsedLimiter::forbids(const Load& load, std::string_view route) const {
-  for (std::size_t i = 0; i < limits_.size(); ++i) {
-    const auto index = static_cast<LimitIndex>(i);
-    const Rule& rule = limits_.rule(index);
-    if (rule.governs(route) && !rule.limit->admits(rule.needs(load))) return index;
-  }
-  return kNoLimit;
-}
-
 void RehearsedLimiter::give_back(Time now, LaneKey lane, const Departure& departure) {
   limits_.each(limits_.refreshed(clock_.instant(reached(now)), lane), lane.route,
                [&](Limit& limit, const Rule& rule, LimitIndex) {

@@ -26,7 +26,7 @@ class RehearsedLimiter final : public Limiter {
   RehearsedLimiter(LimitSet limits, const LimitClock& clock, ConfigEpoch epoch)
       : limits_(std::move(limits)), clock_(clock), epoch_(epoch) {}
 
-  /// It refuses all, as nobody can ask its limits.
+  /// From now on it refuses every request: its limits cannot be asked.
   void refuse() { refuses_ = true; }
 
   // Where processes share limits. Call in this order, before the first ask.
@@ -51,7 +51,7 @@ class RehearsedLimiter final : public Limiter {
 
   /// How long the answer to an ask takes; 0: it is there at once.
   Time answers_after() const { return round_trip_; }
-  /// When this process is told of the reset of a counter in Redis for which it waits; another limit: never.
+  /// When the message about a counter's reset in Redis reaches this process; for a limit of another kind: never.
   Time called_at(LimitIndex by, Time not_before) const;
   Time patience() const override { return round_trip_; }
   Time lead() const override { return lead_; }
@@ -59,7 +59,9 @@ class RehearsedLimiter final : public Limiter {
   /// caller holds it back for answers_after().
   bool holds(Time now, const Ask& ask, Booking& booking);
   bool ask(Time asked, const Ask& ask, Booking& booking) override;
-  LimitIndex forbids(const Load& load, std::string_view route) const override;
+  LimitIndex forbids(const Load& load, std::string_view route) const override {
+    return forbidding(limits_, load, route);
+  }
   Time ahead(Time now, LaneKey, std::int64_t, const OtherUnits&) const override { return now; }
   void give_back(Time now, LaneKey lane, const Departure& departure) override;
   bool landed(Time now, LaneKey lane) override;
