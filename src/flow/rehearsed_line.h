@@ -79,7 +79,7 @@ class RehearsedLine {
     Instant not_before = 0;
     Instant again = kAlways;  ///< when to ask again; kAlways: when its last departure is near
     LimitIndex by = kNoLimit;
-    bool awaits_reset = false;  ///< of a counter; then called_after() tells when it is told of that, and asks
+    bool awaits_reset = false;  ///< of a counter: called_after() has the time of the message, at which it asks again
   };
   /// After a reset, all that stand in the line are told of it: the one that leads has asked for it, and is as far away.
   static Instant called_after(Instant reset, Time round_trip) { return reset + static_cast<Instant>(round_trip); }

@@ -47,7 +47,7 @@ class Upstream {
   std::string group_of(const http::Target& target, const http::Fields& fields, std::string_view text) {
     return groups_.of(target, fields, text, queue_->limiter(), services_, queue_->name);
   }
-  /// The same of one that is only asked about: whatever its body says, and nobody is told that there is no room.
+  /// The same for a request that is only asked about: without its body, and without the notice that there is no room.
   std::string group_ahead(const http::Target& target, const http::Fields& fields) const {
     return groups_.ahead_of(target, fields, {}, queue_->limiter());
   }

@@ -33,7 +33,7 @@ class UpstreamGroups {
   /// grouping(). `text` as in Grouping.
   std::string of(const http::Target& target, const http::Fields& fields, std::string_view text,
                  const flow::Limiter& limiter, const Services& services, const std::string& upstream);
-  /// The same, and tells nobody.
+  /// The same, without the notice that there is no room.
   std::string ahead_of(const http::Target& target, const http::Fields& fields, std::string_view text,
                        const flow::Limiter& limiter) const;
   /// Replaces the names of groups by what people may see.

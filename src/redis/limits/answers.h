@@ -34,7 +34,7 @@ class Answers {
     pass_on(asking.lane());
   }
 
-  /// The answer to an ask that is not over; whoever fills it in calls pass_on().
+  /// Where the answer to an ask is to be written. Call pass_on() afterwards.
   flow::Booking& booking() { return booking_; }
   void pass_on(flow::LaneKey lane) {
     auto freed = kept_.freed();
