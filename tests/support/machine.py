@@ -2,7 +2,7 @@
 """How late this machine wakes sleeping threads: machine.h for the tests in Python. From watch() on, a separate program
 has a thread on each core that asks to be woken every two milliseconds; a thread of the test itself would measure how
 busy the test is. It also tells how long the processes that a test names have waited for a core, which the kernel
-counts. Times are seconds of time.monotonic()."""
+counts for each thread. Times are seconds of time.monotonic()."""
 
 import contextlib
 import os
@@ -13,6 +13,7 @@ import time
 
 PERIOD = 0.002    # what is shorter than this and ORDINARY may go unseen
 ORDINARY = 0.002  # an idle machine, and Python, are late by that much too
+WAITED = 0.0005   # in PERIOD: what a process waits for a core on an idle machine is far below
 READY = b"ready\n"  # what the program writes once all its threads run; one of them may have been late before
 
 _stalls = []  # (from, to), in the order in which they ended: threads were late
@@ -32,7 +33,7 @@ def watch():
 
 
 def watch_process(pid):
-    """After watch(): held_up() knows of the main thread of this process from now on."""
+    """After watch(): held_up() knows of all threads that this process has now. A daemon's loop is not in its main thread."""
     _program.stdin.write(f"{pid}\n".encode())
     _program.stdin.flush()
 
@@ -95,7 +96,7 @@ def _sample(core):
 
 
 def _sample_waits(files):
-    """`files`: schedstat of each process, whose second number is the nanoseconds for which it has waited."""
+    """`files`: schedstat of each thread, whose second number is the nanoseconds for which it has waited for a core."""
     before = {}
     while True:
         time.sleep(PERIOD)
@@ -106,7 +107,7 @@ def _sample_waits(files):
                 files.remove(file)
                 continue
             now = time.monotonic()
-            if (more := waited - before.get(file, waited)) >= ORDINARY:
+            if (more := waited - before.get(file, waited)) >= WAITED:
                 os.write(1, f"waited {now - more} {now}\n".encode())
             before[file] = waited
 
@@ -115,7 +116,8 @@ def _told_of_processes(files):
     """Until the test has ended."""
     for line in sys.stdin:
         with contextlib.suppress(FileNotFoundError):
-            files.append(os.open(f"/proc/{int(line)}/schedstat", os.O_RDONLY))
+            for thread in os.listdir(f"/proc/{int(line)}/task"):
+                files.append(os.open(f"/proc/{int(line)}/task/{thread}/schedstat", os.O_RDONLY))
 
 
 if __name__ == "__main__":
