@@ -42,13 +42,14 @@ def of_windows(times, count, limit, late):
 
 def of_stretches(times, more, limit, late):
     """How many a pacer lets leave beyond its rate, in any stretch as long as a window: each number once. `more(begin)`:
-    departures that it may have beside its rate in the stretch that begins then."""
+    departures that it may have beside its rate in the stretch that begins then. Only what was held up before a stretch is
+    in it without being due in it; what is held up later leaves it."""
     found, least = set(), limit.full + 1
     for begin, end in zip(times, times[least:]):
         if end >= begin + limit.length:
             continue
         many = bisect.bisect_left(times, begin + limit.length) - bisect.bisect_left(times, begin)
-        if many > least + more(begin) + limit.rate() * (WORK + late(begin - HORIZON, begin + limit.length)):
+        if many > least + more(begin) + limit.rate() * (WORK + late(begin - HORIZON, begin + WORK)):
             found.add(many)
     return sorted(found)
 
