@@ -2,6 +2,7 @@
 // What /ahead says of a request, and when that request leaves.
 #include <gmock/gmock.h>
 
+#include "system/intercepted.h"
 #include "system/limited.h"
 
 namespace penstock::trial {
@@ -44,6 +45,22 @@ TEST(Ahead, of_what_would_be_refused_has_the_status_and_the_words_of_the_refusal
   EXPECT_THAT(sent.body, testing::HasSubstr(asked.body.substr(0, asked.body.find('\n'))));
   EXPECT_EQ(stage.daemon.admin("/ahead?weight=x&url=" + stage.url("/")).status, 400);
   EXPECT_EQ(stage.daemon.admin("/ahead").status, 400);
+}
+
+/// An upstream whose tunnels are opened here, one departure an hour, and that is spent.
+TEST(Ahead, of_an_https_url_that_is_intercepted_is_that_of_the_request_inside) {
+  Intercepted stage({.settings = "queue: { maxWait: 24h }, limits: [{ pacer: { qps: 0.000278 } }], routes: [{ match: { "
+                                 "path: /whole }, queue: { maxWait: 1s } }]"});
+  EXPECT_EQ(stage.fetch("/first").status, 200);
+  const Json any = Json::parse(stage.daemon.admin("/ahead?url=https://" + stage.at() + "/any").body),
+             whole = Json::parse(stage.daemon.admin("/ahead?url=https://" + stage.at() + "/whole/x").body);
+  EXPECT_TRUE(any.at("route").is_null());
+  EXPECT_GT(any.at("waitMs"), 3'500'000);
+  EXPECT_FALSE(any.contains("refused"));
+  EXPECT_EQ(whole.at("route"), "/whole") << "a tunnel has none";
+  const Reply met = stage.fetch("/whole/x");
+  EXPECT_EQ(met.status, 503);
+  EXPECT_THAT(met.body, testing::HasSubstr(whole.at("refused").get<std::string>()));
 }
 
 }  // namespace
