@@ -181,7 +181,7 @@ class Client final : http::RequestSink {
     const auto admitted = admission.judge(head_, outside_ ? &*outside_ : nullptr, target, {});
     if (!admitted) return note_refusal("admission", admitted.error());
     const auto max_wait = admitted->hints.max_wait.value_or(Duration{-1}).count();
-    transcript_ += "to " + target.scheme + " " + target.authority() + target.resource + " of " +
+    transcript_ += "to " + std::string(target.scheme) + " " + target.authority() + target.resource + " of " +
                    std::to_string(admitted->entry) + " " + std::to_string(max_wait) + "\n";
     must(target.port != 0 && !target.host.empty(), "who is admitted, leads somewhere", transcript_);
     must(!target.tunnel || head_.method == "CONNECT", "only a CONNECT becomes a tunnel", transcript_);

@@ -111,7 +111,7 @@ std::optional<std::string_view> link(std::string_view value, const Target& targe
   if (target.gateway && value.contains('\t')) return std::nullopt;  // some clients remove tabs and read the rest
   if (!scheme_of(value).empty()) return link_with_authority(value, target, room);
   if (value.starts_with("//")) {
-    const std::string whole = target.scheme + ":" + std::string(value);  // the client's scheme differs
+    const std::string whole = std::string(target.scheme) + ":" + std::string(value);  // the client's scheme differs
     const auto said = link_with_authority(whole, target, room);
     if (said && said->data() == whole.data()) room = whole;
     return said ? std::optional<std::string_view>(room) : std::nullopt;

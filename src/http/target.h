@@ -14,8 +14,8 @@
 namespace penstock::http {
 
 struct Target {
-  std::string scheme;  ///< "http" or "https"; empty for a tunnel
-  std::string host;    ///< lower case, no brackets, one trailing dot dropped; no mapped IPv4
+  std::string_view scheme;  ///< "http" or "https"; empty for a tunnel
+  std::string host;         ///< lower case, no brackets, one trailing dot dropped; no mapped IPv4
   std::uint16_t port = 0;
   bool literal = false;  ///< the host is an IPv4 or IPv6 address
   std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"; empty for a tunnel
@@ -27,7 +27,7 @@ struct Target {
   Front front = Front::none;
   std::string_view originated_below;        ///< only this path becomes https (views the configuration); empty: all
   const UpstreamConfig* gateway = nullptr;  ///< the upstream of that NAME
-  std::string gateway_host;                 ///< the `Host` of a request to a gateway; empty: none
+  std::string_view gateway_host;            ///< the `Host` of a request to a gateway (views its head); empty: none
 
   /// Not a place, but a permit of the upstream (permits.h), which is held until the client leaves, or taken for a
   /// moment. Nothing is dialled.

@@ -53,12 +53,17 @@ int connected_to(const std::string& path) {
 }  // namespace
 
 struct TcpStream::Socket final : HangupWatcher::Watched {
+  /// Bytes that the kernel has not taken yet.
+  struct Rest {
+    uv_write_t writing;
+    std::string bytes;
+  };
+
   uv_tcp_t tcp;
-  TcpStream* stream = nullptr;          // null once closing
-  HangupWatcher* watched_by = nullptr;  // null: not watched
-  uv_connect_t connecting;
-  uv_write_t writing;
-  std::string rest;  // bytes that the kernel has not taken yet
+  TcpStream* stream = nullptr;               // null once closing
+  HangupWatcher* watched_by = nullptr;       // null: not watched
+  std::unique_ptr<uv_connect_t> connecting;  // of a socket that dials
+  std::unique_ptr<Rest> rest;                // null: the kernel has taken all so far
 
   static Socket* make(Loop& loop);
   static Socket* make_dialler(Loop& loop, int family, int below, int& error);
@@ -162,7 +167,8 @@ std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, Strea
   };
   if (error == 0) {
     if (whom == DialFor::ourselves) notice_vanished_peer(socket->descriptor());
-    error = uv_tcp_connect(&socket->connecting, &socket->tcp, reinterpret_cast<const sockaddr*>(&address), done);
+    socket->connecting = std::make_unique<uv_connect_t>();
+    error = uv_tcp_connect(socket->connecting.get(), &socket->tcp, reinterpret_cast<const sockaddr*>(&address), done);
   }
   stream->dial_error_ = error;
   if (error != 0) stream->tell_later(Outcome::gone);
@@ -291,7 +297,7 @@ void TcpStream::flush() {
   if (is_broken()) return;
   if (taken < out_.size()) {
     out_.erase(0, taken);
-    socket_->rest = std::exchange(out_, {});
+    rest() = std::exchange(out_, {});
     return send_rest();
   }
   out_.clear();
@@ -306,16 +312,21 @@ bool TcpStream::send(std::string_view bytes) {
     return !sending_;
   }
   const std::size_t taken = try_send(bytes);
-  if (taken == bytes.size()) std::string().swap(socket_->rest);  // the memory is kept only from one wait to the next
+  if (taken == bytes.size()) socket_->rest.reset();  // the memory is kept only from one wait to the next
   if (taken == bytes.size() || is_broken()) return true;
-  socket_->rest.assign(bytes.substr(taken));
+  rest().assign(bytes.substr(taken));
   send_rest();
   return !sending_;
 }
 
+std::string& TcpStream::rest() {
+  if (!socket_->rest) socket_->rest = std::make_unique<Socket::Rest>();
+  return socket_->rest->bytes;
+}
+
 void TcpStream::send_rest() {
-  const uv_buf_t buffer = uv_buf_init(socket_->rest.data(), static_cast<unsigned>(socket_->rest.size()));
-  const int asked = uv_write(&socket_->writing, reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1,
+  const uv_buf_t buffer = uv_buf_init(rest().data(), static_cast<unsigned>(rest().size()));
+  const int asked = uv_write(&socket_->rest->writing, reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1,
                              [](uv_write_t* writing, int status) {
                                auto* socket = static_cast<Socket*>(writing->handle->data);
                                if (socket->stream) socket->stream->sent(status);
@@ -326,9 +337,9 @@ void TcpStream::send_rest() {
 
 void TcpStream::sent(int status) {
   sending_ = false;
-  socket_->rest.clear();
+  rest().clear();
   if (!directions_.half_open())
-    std::string().swap(socket_->rest);  // a half-open stream keeps the memory: more may have to wait soon
+    socket_->rest.reset();  // a half-open stream keeps the memory: more may have to wait soon
   if (status != 0) {
     broken_by_ = status;
     return gone();

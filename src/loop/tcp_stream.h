@@ -38,6 +38,8 @@ class TcpStream final : public Stream {
   void end_iteration();
   void flush();
   std::size_t try_send(std::string_view bytes);
+  /// Bytes that the kernel has not taken yet.
+  std::string& rest();
   void send_rest();
   void sent(int status);
   void shut_down();

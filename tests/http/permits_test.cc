@@ -19,7 +19,8 @@ TEST(PermitTarget, is_a_name_and_dials_nothing) {
   ASSERT_TRUE(permit);
   EXPECT_EQ(permit->permit, Target::Permit::held);
   EXPECT_EQ(permit->resource, "/@db");
-  EXPECT_EQ(permit->host + permit->scheme, "");
+  EXPECT_EQ(permit->host, "");
+  EXPECT_EQ(permit->scheme, "");
   EXPECT_EQ(permit->port, 0);
   EXPECT_FALSE(has_front(*permit));
 }

@@ -268,7 +268,7 @@ TEST(Target, of_connect_is_a_host_and_a_port_and_nothing_else) {
   const Target target = to("H.example.:443");
   EXPECT_TRUE(target.tunnel);
   EXPECT_EQ(target.authority(), "h.example:443");
-  EXPECT_EQ(target.scheme + target.resource, "");
+  EXPECT_EQ(std::string(target.scheme) + target.resource, "");
   EXPECT_EQ(target.path(), "");
   EXPECT_FALSE(target.literal);
   EXPECT_EQ(to("[0::1]:8443").authority(), "[::1]:8443");

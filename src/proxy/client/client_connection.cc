@@ -19,7 +19,7 @@ ClientConnection::ClientConnection(ClientConnectionEvents& events, Dispatcher& d
       going_on_(services.loop, [this] { go_on(); }),
       reader_(services, going_on_, *this),
       sink_(services, dispatcher, access_, reader_, std::move(held), *this),
-      timeouts_(services.loop, [this] { on_timed_out(); }) {
+      timeouts_(services.loop, [this] { on_timer(); }) {
   stream_->set_events(*this);
   reader_.attach(*stream_);
   sink_.attach(*stream_);
@@ -77,15 +77,15 @@ bool ClientConnection::on_request(http::RequestHead&& head) {
     return true;
   }
   auto check = access_.check(credentials, [this](const Authenticator::Verdict& verdict) {
-    auto checked = std::get<Authenticating>(std::exchange(phase_, Serving{}));
-    on_verdict(verdict, std::move(checked.head));
+    const auto checked = std::get<std::unique_ptr<Authenticating>>(std::exchange(phase_, Serving{}));
+    on_verdict(verdict, std::move(checked->head));
     going_on_.ask();
   });
   if (!check) {
     refuse_arrival(check.error(), head.fields);
     return true;
   }
-  phase_ = Authenticating{std::move(head), *std::move(check)};
+  phase_ = std::make_unique<Authenticating>(std::move(head), *std::move(check));
   return false;
 }
 
@@ -141,7 +141,7 @@ void ClientConnection::on_body_end(http::Fields&& trailers) {
   Exchange* const served = exchange();
   if (!served) return;
   served->body.whole = true;
-  served->body.trailers = std::move(trailers);
+  if (!trailers.empty()) served->body.trailers = std::make_unique<const http::Fields>(std::move(trailers));
   dispatcher_.body_came(*served);
 }
 
@@ -282,7 +282,8 @@ ClientTimeouts::For ClientConnection::awaited() const {
   return sink_.answer_has_begun() ? For::nothing : For::body;
 }
 
-void ClientConnection::on_timed_out() {
+void ClientConnection::on_timer() {
+  if (!timeouts_.is_over()) return;
   using For = ClientTimeouts::For;
   const auto late = [&](http::Reason why, const char* what, Duration limit, const char* key) {
     return http::Refusal{.why = why, .details = what + (" " + seconds(limit)) + " (" + key + ")"};

@@ -55,7 +55,7 @@ class ClientConnection final : private loop::StreamEvents,
   /// True until its first request has come.
   bool is_new() const { return new_; }
   /// True while a request waits for the check of its password; it is no exchange yet.
-  bool is_authenticating() const { return std::holds_alternative<Authenticating>(phase_); }
+  bool is_authenticating() const { return std::holds_alternative<std::unique_ptr<Authenticating>>(phase_); }
 
  private:
   void on_read(std::string_view bytes) override;
@@ -112,7 +112,7 @@ class ClientConnection final : private loop::StreamEvents,
   void refuse_unread(const http::Refusal& refusal);
   void keep_time();
   ClientTimeouts::For awaited() const;
-  void on_timed_out();
+  void on_timer();
   void close_politely();
   void leave();
 
@@ -128,7 +128,7 @@ class ClientConnection final : private loop::StreamEvents,
   std::size_t untaken_ = 0;              // bytes of our answers not taken when the time-out last fired
   std::unique_ptr<OuterConnect> outer_;  // null: the requests come in no CONNECT
   bool new_ = true;                      // no request has come yet
-  std::variant<Idle, Authenticating, Serving, SniffingConnect, Closing> phase_;
+  std::variant<Idle, std::unique_ptr<Authenticating>, Serving, SniffingConnect, Closing> phase_;
 };
 
 }  // namespace penstock::proxy

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One timer that is not restarted on every change; when it fires, it compares the times and may start again.
+// One timer that is not restarted on every change; when it fires, the times are compared, and it may start again.
 #include "proxy/client/client_timeouts.h"
 
 #include <utility>
 
 namespace penstock::proxy {
 
-ClientTimeouts::ClientTimeouts(loop::Loop& loop, std::move_only_function<void()> when_over)
-    : loop_(loop), when_over_(std::move(when_over)), timer_(loop, [this] { on_time(); }) {}
+ClientTimeouts::ClientTimeouts(loop::Loop& loop, std::move_only_function<void()> on_timer)
+    : loop_(loop), timer_(loop, std::move(on_timer)) {}
 
 void ClientTimeouts::wait_for(For what, Duration limit) {
   limit_ = limit.count();
@@ -20,10 +20,11 @@ void ClientTimeouts::keep_time() {
   if (limit_ > 0 && (!timer_.running() || timer_.at() > over)) timer_.start(over);
 }
 
-void ClientTimeouts::on_time() {
-  if (what_ == For::nothing || limit_ == 0) return;
-  if (loop_.now() < since_ + limit_) return keep_time();
-  when_over_();
+bool ClientTimeouts::is_over() {
+  if (what_ == For::nothing || limit_ == 0) return false;
+  const bool over = loop_.now() >= since_ + limit_;
+  if (!over) keep_time();
+  return over;
 }
 
 }  // namespace penstock::proxy

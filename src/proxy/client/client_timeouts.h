@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client time-outs: the limit for what a client must send next, be it a request, the rest of a head, or more of a body.
-// The timer keeps running while that changes and compares the times only when it fires, so a usual request starts and
-// stops no timer.
+// The timer keeps running while that changes, and the times are compared only when it fires, so a usual request starts
+// and stops no timer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ class ClientTimeouts {
  public:
   enum class For : std::uint8_t { nothing, request, head, body };
 
-  ClientTimeouts(loop::Loop& loop, std::move_only_function<void()> when_over);
+  /// `on_timer` asks whether it is_over().
+  ClientTimeouts(loop::Loop& loop, std::move_only_function<void()> on_timer);
 
   /// What is awaited from now on, and the limit for it; zero: no limit. With the same `what` the time goes on counting.
   void wait_for(For what, Duration limit);
@@ -23,13 +24,13 @@ class ClientTimeouts {
   /// A part of it came: the time begins again.
   void moved() { since_ = loop_.now(); }
   For what() const { return what_; }
+  /// The timer has fired. False: the time has been prolonged meanwhile, and the timer goes on.
+  bool is_over();
 
  private:
   void keep_time();
-  void on_time();
 
   loop::Loop& loop_;
-  std::move_only_function<void()> when_over_;
   loop::Timer timer_;
   std::int64_t since_ = 0;
   std::int64_t limit_ = 0;

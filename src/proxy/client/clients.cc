@@ -26,7 +26,7 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   auto connection =
       std::make_unique<ClientConnection>(events, dispatcher_, services_, std::move(stream),
                                          ClientAccess{services_, *address, to_string(peer)}, std::move(held));
-  pools_.emplace(connection.get(), std::move(connection));
+  connections_.emplace(connection.get(), std::move(connection));
 }
 
 /// Frees a slot of the quota by closing a tunnel whose client has closed its side.
@@ -51,33 +51,33 @@ void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuo
 
 /// The connection is destroyed at the end of the iteration.
 void Clients::on_left(ClientConnection& connection) {
-  const auto found = pools_.find(&connection);
-  if (found == pools_.end()) return;
+  const auto found = connections_.find(&connection);
+  if (found == connections_.end()) return;
   leaving_.push_back(std::move(found->second));
-  pools_.erase(found);
+  connections_.erase(found);
   farewell_.ask();
 }
 
 void Clients::reevaluate_access() {
-  for (const auto& [place, connection] : pools_) connection->reevaluate_access();
+  for (const auto& [place, connection] : connections_) connection->reevaluate_access();
 }
 
 void Clients::close_after_answers() {
-  for (const auto& [place, connection] : pools_) connection->close_after_answers();
+  for (const auto& [place, connection] : connections_) connection->close_after_answers();
 }
 
 bool Clients::any_new() const {
-  return std::ranges::any_of(pools_, [](const auto& entry) { return entry.second->is_new(); });
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_new(); });
 }
 
 bool Clients::any_authenticating() const {
-  return std::ranges::any_of(pools_, [](const auto& entry) { return entry.second->is_authenticating(); });
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_authenticating(); });
 }
 
 void Clients::close_idle() {
   std::vector<ClientConnection*> all;
-  all.reserve(pools_.size());
-  for (const auto& [place, connection] : pools_) all.push_back(place);
+  all.reserve(connections_.size());
+  for (const auto& [place, connection] : connections_) all.push_back(place);
   for (auto* connection : all) connection->close_if_idle();
 }
 

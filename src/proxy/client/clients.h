@@ -31,7 +31,7 @@ class Clients final : ClientConnectionEvents {
   bool any_authenticating() const;
   /// The configuration has changed, and the dispatcher has taken it on.
   void reevaluate_access();
-  std::size_t count() const { return pools_.size(); }
+  std::size_t count() const { return connections_.size(); }
   const TurnedAway& turned_away() const { return turned_away_; }
 
  private:
@@ -43,7 +43,7 @@ class Clients final : ClientConnectionEvents {
   Services services_;
   ConnectionQuota quota_;
   TurnedAway turned_away_;
-  std::unordered_map<ClientConnection*, std::unique_ptr<ClientConnection>> pools_;
+  std::unordered_map<ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
   std::vector<std::unique_ptr<ClientConnection>> leaving_;
   loop::IterationEnd farewell_;
 };

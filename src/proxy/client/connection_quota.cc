@@ -23,25 +23,25 @@ struct ConnectionQuota::Taken {
   struct Client {
     std::size_t quota = 0, held = 0;
   };
+  using ByClient = std::unordered_map<access::Address, Client, AddressHash>;
   std::size_t in_all = 0, at_the_door = 0;
-  std::unordered_map<access::Address, Client, AddressHash> by_client;
+  ByClient by_client;
 };
 
 struct ConnectionQuota::Impl {
-  Impl(std::shared_ptr<Taken> all, const access::Address& whose)
-      : taken(std::move(all)), address(whose), client(taken->by_client[address]) {
+  Impl(std::shared_ptr<Taken> all, const access::Address& address)
+      : taken(std::move(all)), place(*taken->by_client.try_emplace(address).first) {
     ++taken->in_all;
-    ++client.quota;
+    ++place.second.quota;
   }
   ~Impl() {
     --taken->in_all;
-    if (--client.quota == 0) taken->by_client.erase(address);
+    if (--place.second.quota == 0) taken->by_client.erase(taken->by_client.find(place.first));
   }
   Impl(const Impl&) = delete;
 
   const std::shared_ptr<Taken> taken;
-  const access::Address address;
-  Taken::Client& client;
+  Taken::ByClient::value_type& place;
 };
 
 struct ConnectionQuota::AtTheDoor {
@@ -65,7 +65,7 @@ std::expected<ConnectionQuota::Slot, ConnectionQuota::Full> ConnectionQuota::tak
 }
 
 HeldBytes ConnectionQuota::held_by(const Slot& slot) {
-  return {slot, &static_cast<const Impl*>(slot.get())->client.held};
+  return {slot, &static_cast<const Impl*>(slot.get())->place.second.held};
 }
 
 ConnectionQuota::Slot ConnectionQuota::take_at_the_door() {

@@ -24,11 +24,7 @@ bool may_be_passed(const http::RequestHead& head) {
 }  // namespace
 
 RequestReader::RequestReader(const Services& services, loop::IterationEnd& going_on, RequestReaderEvents& events)
-    : services_(services),
-      going_on_(going_on),
-      events_(events),
-      parser_(services.config.caps, *this),
-      breath_(services.loop, [this] { going_on_.ask(); }) {}
+    : services_(services), going_on_(going_on), events_(events), parser_(services.config.caps, *this) {}
 
 void RequestReader::attach(loop::Stream& stream) {
   stream_ = &stream;
@@ -37,7 +33,7 @@ void RequestReader::attach(loop::Stream& stream) {
 
 void RequestReader::detach() {
   stream_ = nullptr;
-  breath_.stop();
+  breath_.reset();
 }
 
 void RequestReader::read(std::string_view bytes) {
@@ -72,7 +68,7 @@ bool RequestReader::wants_bytes() const {
 
 bool RequestReader::may_parse() const {
   using Takes = RequestReaderEvents::Takes;
-  if (failed_ || behind_ != Behind::http || breath_.running()) return false;
+  if (failed_ || behind_ != Behind::http || breathes()) return false;
   const auto takes = events_.takes();
   return takes == Takes::body || takes == Takes::request || (takes == Takes::ahead && may_read_ahead());
 }
@@ -110,8 +106,13 @@ bool RequestReader::begin_next() {
 
 void RequestReader::on_body(std::string_view bytes) {
   const bool more = events_.on_body(bytes);
-  if (++pieces_ == kPiecesPerIteration) breath_.start(services_.loop.now());
-  if (!more || breath_.running()) parser_.pause();
+  if (++pieces_ == kPiecesPerIteration) breathe();
+  if (!more || breathes()) parser_.pause();
+}
+
+void RequestReader::breathe() {
+  if (!breath_) breath_ = std::make_unique<loop::Timer>(services_.loop, [this] { going_on_.ask(); });
+  breath_->start(services_.loop.now());
 }
 
 void RequestReader::on_complete(http::Fields&& trailers) {

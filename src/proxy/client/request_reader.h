@@ -98,13 +98,16 @@ class RequestReader final : private http::RequestSink {
   bool begin(http::RequestHead&& head);
   bool may_read_ahead() const;
   bool wants_bytes() const;
+  /// Lets other work go first.
+  void breathe();
+  bool breathes() const { return breath_ && breath_->running(); }
 
   const Services& services_;
   loop::IterationEnd& going_on_;
   RequestReaderEvents& events_;
   loop::Stream* stream_ = nullptr;  // null: nothing is read
   http::RequestParser parser_;
-  loop::Timer breath_;                    // runs while parsing pauses until the next iteration, for other work
+  std::unique_ptr<loop::Timer> breath_;   // runs while parsing pauses until the next iteration; null: it never has
   std::size_t pieces_ = 0;                // pieces of a body since parsing began in this iteration
   std::string unread_;                    // bytes read that the parser may not have yet
   std::vector<http::RequestHead> ahead_;  // requests read ahead; only the last may have a body

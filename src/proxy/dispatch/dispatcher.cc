@@ -28,7 +28,7 @@ std::optional<http::Refusal> find_place(Upstreams& upstreams, Exchange& exchange
   exchange.upstream = &upstreams.find_or_make(exchange.target, entry);
   ++exchange.upstream->exchanges;
   exchange.take_place();
-  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route, exchange.load.weight)) return too_heavy;
+  if (auto too_heavy = judge_weight(*exchange.upstream, exchange.route(), exchange.load.weight)) return too_heavy;
   return exchange.upstream->reach.judge();
 }
 }  // namespace
@@ -79,6 +79,7 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   const auto admitted =
       admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
+  std::string().swap(exchange.head.target);  // all of it is in exchange.target now, and it may wait long
   if (exchange.may_rest()) exchange.origin.keep_client();
   exchange.load.weight = admitted->hints.weight;  // which a route may raise
   if (draining_.under_way()) return refuse(exchange, refusal_of_draining());
@@ -193,7 +194,7 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
     exchange->limited_by = command.limited_by;
     return void(refuse(*exchange, *unreachable));
   }
-  WouldWait would_wait = exchange->queue->take(exchange->departure, exchange->lane(), exchange->route.limits,
+  WouldWait would_wait = exchange->queue->take(exchange->departure, exchange->lane(), exchange->route().limits,
                                                command.departure, exchange->max_wait());
   would_wait.limit = exchange->upstream->own_name(would_wait.limit);
   if (exchange->stage == Exchange::Stage::pending) {

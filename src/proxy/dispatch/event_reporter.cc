@@ -132,7 +132,7 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) {
     event.entry = upstream->entry;
     event.upstream = upstream->name;
     event.group = exchange.origin.group;
-    event.route = exchange.route.name;
+    event.route = exchange.route().name;
     event.limited_by = upstream->own_name(name_of_limit(exchange.queue->settings, exchange.limited_by));
     // The event is emitted before the scheduler is told, which still counts this exchange, unless it has refused it.
     const bool known = exchange.ticket != flow::Ticket{}, waits_again = exchange.sendings.back_since != 0;

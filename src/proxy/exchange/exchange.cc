@@ -68,22 +68,29 @@ void Exchange::take_place() {
   queue = &upstream->queue();
   const auto& routes = upstream->routes();
   if (!routes || target.tunnel) return;
-  route = {routes->terms_of(head.method, target.path(), head.fields), routes};
-  load.weight = std::max(load.weight, route.weight);
+  const RouteTerms terms = routes->terms_of(head.method, target.path(), head.fields);
+  if (terms.name.empty()) return;
+  taken_route = std::make_unique<const TakenRoute>(terms, routes);
+  load.weight = std::max(load.weight, terms.weight);
+}
+
+const RouteTerms& Exchange::route() const {
+  static constexpr RouteTerms none;
+  return taken_route ? *taken_route : none;
 }
 
 bool Exchange::is_in(flow::Booking::Scope scope, flow::LaneKey lanes) const {
   if (scope == flow::Booking::Scope::upstream) return true;
-  const bool in_route = lanes.route.empty() || route.limits == lanes.route;
+  const bool in_route = lanes.route.empty() || route().limits == lanes.route;
   return in_route && (scope == flow::Booking::Scope::route || group == lanes.group);
 }
 
 const TimeoutConfig& Exchange::timeouts() const {
-  return route.timeouts ? *route.timeouts : upstream->settings.timeouts;
+  return route().timeouts ? *route().timeouts : upstream->settings.timeouts;
 }
-const RetryConfig& Exchange::retry() const { return route.retry ? *route.retry : upstream->settings.retry; }
-const Obey& Exchange::obey() const { return route.obey ? *route.obey : upstream->settings.obey; }
-Duration Exchange::max_wait() const { return route.max_wait ? *route.max_wait : upstream->settings.queue.max_wait; }
+const RetryConfig& Exchange::retry() const { return route().retry ? *route().retry : upstream->settings.retry; }
+const Obey& Exchange::obey() const { return route().obey ? *route().obey : upstream->settings.obey; }
+Duration Exchange::max_wait() const { return route().max_wait ? *route().max_wait : upstream->settings.queue.max_wait; }
 
 bool Exchange::repeatable() const {
   const auto& method = head.method;

@@ -51,8 +51,8 @@ class BodyBuffer {
   /// So many bytes are in memory, taken or not.
   std::size_t held() const { return bytes_.size(); }
 
-  bool whole = false;  ///< the end of the body has come
-  http::Fields trailers;
+  bool whole = false;                            ///< the end of the body has come
+  std::unique_ptr<const http::Fields> trailers;  ///< null: none
 
  private:
   std::string bytes_;
@@ -63,14 +63,14 @@ class BodyBuffer {
 
 /// For its events: where a request comes from, and what its group is called.
 struct Origin {
-  std::string user;         ///< the authenticated user of the sink
-  std::string_view client;  ///< of the sink, or in `client_room`
-  std::string client_room;  ///< of what may outlive the sink: a tunnel
-  std::string_view trace;   ///< the trace-id of its traceparent, in the exchange's head; empty: none
-  std::string group;        ///< its group's name as people may see it
+  std::string user;                                ///< the authenticated user of the sink
+  std::string_view client;                         ///< of the sink, or in `kept_client`
+  std::unique_ptr<const std::string> kept_client;  ///< of what may outlive the sink: a tunnel
+  std::string_view trace;  ///< the trace-id of its traceparent, in the exchange's head; empty: none
+  std::string group;       ///< its group's name as people may see it
 
   /// The sink may go before the exchange ends.
-  void keep_client() { client = client_room = client; }
+  void keep_client() { client = *(kept_client = std::make_unique<const std::string>(client)); }
 };
 
 struct Exchange {
@@ -87,18 +87,18 @@ struct Exchange {
 
   std::uint64_t number = 0;     ///< its id in the ExchangeTable
   std::array<char, 11> name{};  ///< its id in events
+  Stage stage = Stage::pending;
+  bool rests = false;                            ///< is a tunnel without a slot
+  flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
   Upstream* upstream = nullptr;
-  UpstreamQueue* queue = nullptr;  ///< in which its ticket is good; set with `upstream`
-  std::string group;               ///< empty: the upstream has no groups
-  TakenRoute route;
+  UpstreamQueue* queue = nullptr;                 ///< in which its ticket is good; set with `upstream`
+  std::string group;                              ///< empty: the upstream has no groups
+  std::unique_ptr<const TakenRoute> taken_route;  ///< null: no route fits
   Origin origin;
   RequestLoad load;
   flow::Ticket ticket;
-  flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
-  TakenDeparture departure;                      ///< its current or last one
-  Stage stage = Stage::pending;
+  TakenDeparture departure;  ///< its current or last one
   Sendings sendings;
-  bool rests = false;  ///< is a tunnel without a slot
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
@@ -110,13 +110,14 @@ struct Exchange {
   /// Sets the queue in which it will wait, and its route. A tunnel has none: what is asked for in it is not seen. A
   /// route's weight is the least.
   void take_place();
+  const RouteTerms& route() const;
   /// Those of its route, or of its upstream.
   const TimeoutConfig& timeouts() const;
   const RetryConfig& retry() const;
   const Obey& obey() const;
   Duration max_wait() const;
   /// In which limits it counts, and with which requests it waits.
-  flow::LaneKey lane() const { return flow::LaneKey(group, route.holds ? route.limits : std::string_view()); }
+  flow::LaneKey lane() const { return flow::LaneKey(group, route().holds ? route().limits : std::string_view()); }
   /// Whether a permit of these lanes may be its own: see LimiterEvents::cut().
   bool is_in(flow::Booking::Scope scope, flow::LaneKey lanes) const;
   /// The memory in bytes that it holds while pending.

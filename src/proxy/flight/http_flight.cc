@@ -46,8 +46,8 @@ SentRequest sent_request(const Exchange& exchange, std::int64_t now) {
           .has_its_body = exchange.body.from_start(),
           .now = now,
           .deadline = exchange.sendings.deadline,
-          .retry = exchange.route.retry,
-          .obey = exchange.route.obey};
+          .retry = exchange.route().retry,
+          .obey = exchange.route().obey};
 }
 
 std::string in_brackets(const std::string& address) {
@@ -103,7 +103,7 @@ void HttpFlight::send() {
   const auto& head = exchange_.head;
   transfer::Request order;
   order.method = head.method;
-  order.origin = target.scheme + "://" + target.authority() + "/";
+  order.origin = std::string(target.scheme) + "://" + target.authority() + "/";
   order.host = target.host;
   order.resource = target.resource;
   order.pin = std::exchange(pin_, {});
@@ -262,7 +262,8 @@ HttpFlight::Given HttpFlight::give_body(char* room, std::size_t space, std::size
 }
 
 void HttpFlight::give_trailers(transfer::HeaderLines& trailers) {
-  const http::Fields fields = http::trailer_fields(exchange_.body.trailers);
+  if (!exchange_.body.trailers) return;
+  const http::Fields fields = http::trailer_fields(*exchange_.body.trailers);
   for (std::size_t i = 0; i < fields.size(); ++i) trailers.add(fields[i].name, fields[i].value);
 }
 

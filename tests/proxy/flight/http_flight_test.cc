@@ -89,8 +89,10 @@ TEST_F(FlightTest, a_body_of_unknown_length_is_passed_on_with_its_trailers) {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 9\r\nContent-Length: 5\r\n\r\n");
   });
   ask(asker_, in_chunks(head("POST", "http://" + origin.host() + "/")));
-  asker_.exchange->body.trailers.add("X-Sum", "7");
-  asker_.exchange->body.trailers.add("Authorization", "no");
+  http::Fields trailers;
+  trailers.add("X-Sum", "7");
+  trailers.add("Authorization", "no");
+  asker_.exchange->body.trailers = std::make_unique<const http::Fields>(std::move(trailers));
   give(asker_, "hello");
   ASSERT_TRUE(finish(asker_));
   EXPECT_THAT(origin.notes()[0], HasSubstr("\r\nTransfer-Encoding: chunked\r\n"));

@@ -22,6 +22,24 @@ void arrive_in_order(Stage& stage, std::deque<Client>& clients, int count) {
   }
 }
 
+/// That of a client with a short request over a connection of its own: the aim of docs/performance.md.
+TEST(Queue, holds_a_request_in_3_kb) {
+  constexpr int kWarm = 200, kMeasured = 2000;
+  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 4000 }"));
+  stage.origin.otherwise(scripts::held());
+  std::deque<Client> clients;
+  const auto arrive = [&](int count) {
+    for (int i = 0; i < count; ++i) clients.emplace_back(stage.daemon.port()).send(get(stage.url("/short")));
+    ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), clients.size() - 1));
+  };
+  arrive(kWarm);
+  const std::size_t before = stage.daemon.resident_kib();
+  arrive(kMeasured);
+  EXPECT_LE((stage.daemon.resident_kib() - before) * 1024 / kMeasured, is_sanitized() ? 30'000u : 3'000u);
+  stage.origin.release_all();
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+}
+
 TEST(Queue, dispatches_a_thousand_in_their_order_ten_at_once) {
   Stage stage(with_defaults("maxConcurrent: 10"));
   stage.origin.otherwise(scripts::held());
