@@ -396,6 +396,22 @@ TEST_F(CostsTest, are_read_by_what_is_configured_when_the_request_enters_its_lan
   leave(other);
 }
 
+TEST_F(CostsTest, are_of_the_route_that_fits_once_the_configuration_has_changed) {
+  settings().routes = {{.name = "first", .match = {.path = "/v1"}}, {.name = "second", .match = {.path = "/v2"}}};
+  test::Origin origin(answers(json_answer("{}")));
+  Asker asker;
+  ask(asker, post(origin, 20));
+  for (const char* const route : {"first", "", "first", ""}) {
+    EXPECT_EQ(asker.exchange->route().name, route);
+    settings().routes.front().match.path = *route ? "/gone" : "/v1";
+    dispatcher().change();
+  }
+  settings().routes.clear();
+  dispatcher().change();
+  EXPECT_EQ(asker.exchange->route().name, "");
+  leave(asker);
+}
+
 TEST_F(CostsTest, wait_for_no_body_where_there_is_no_memory_for_more) {
   config_.caps.pending_memory = 10'000;
   test::Origin origin(answers(json_answer("{}")));

@@ -45,8 +45,7 @@ Exchange::Exchange(ResponseSink& who, http::RequestHead&& what) : sink(who), hea
 Exchange::~Exchange() = default;
 
 std::size_t Exchange::bytes() const {
-  return sizeof(Exchange) + head.fields.bytes() + head.target.size() + head.upgrade.size() + target.resource.size() +
-         body.size();
+  return sizeof(Exchange) + head.fields.bytes() + head.upgrade.size() + target.resource.size() + body.size();
 }
 
 void Exchange::leaves(std::int64_t now) {
@@ -66,6 +65,7 @@ bool Exchange::is_paused(std::int64_t now) const {
 
 void Exchange::take_place() {
   queue = &upstream->queue();
+  taken_route.reset();
   const auto& routes = upstream->routes();
   if (!routes || target.tunnel) return;
   const RouteTerms terms = routes->terms_of(head.method, target.path(), head.fields);

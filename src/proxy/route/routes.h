@@ -32,7 +32,7 @@ class Routes;
 
 /// The same of one request, by the routes that were in force when it came.
 struct TakenRoute : RouteTerms {
-  std::shared_ptr<const Routes> routes;  ///< null: it has none
+  std::shared_ptr<const Routes> routes;  ///< kept alive when they are no longer in force
 };
 
 class Routes {
