@@ -27,7 +27,7 @@ PROCESSES, UPSTREAMS, WORKERS = 3, 8, 10
 LIMIT = overruns.Limit(60, SECOND // 2)  # of windows, and of pacers the rate; it can be divided by the processes
 RATE = LIMIT.full * SECOND // LIMIT.length
 QUIET = (1, 5)                           # seconds in which nothing happens, and calls are counted
-AFTER = 4                                # seconds after the last event
+AFTER = 5                                # seconds after the last event
 STALLED = 0.5                            # seconds by which a machine is late where servers take each other for dead
 STALLED_CALL = 0.02                      # seconds of a stall, of which several in turn make an answer of Redis late
 OUTAGE = 5                               # seconds after which Redis is in use again, whatever happened; a replica needs 4.7
@@ -99,8 +99,9 @@ class Run:
                  for line in daemon.said().splitlines() if "is up again" in line] for daemon in daemons]
         apart = 0
         for begin, end in itertools.pairwise([*self.happened, self.end()]):
-            last = [max(of) for each in back if (of := [moment for moment in each if begin <= moment < end])]
-            apart += max(last, default=0) - min(last, default=0)
+            first = [next((moment for moment in each if begin <= moment < end), None) for each in back]
+            if None not in first:
+                apart += max(first) - min(first)
         return round(apart)
 
     def at(self, seconds):

@@ -147,7 +147,7 @@ class Cluster(Plain):
             replica = self.servers[number + 3]
             eventually("it knows its master", lambda: replica.ask("CLUSTER", "REPLICATE", its).strip() == "OK")
             eventually("it has its data", lambda: "master_link_status:up" in replica.ask("INFO", "replication"))
-        self.events = ((6, "slot moved", self._move_slot), (8, "master killed", self._kill), (13, "replica takes over", self._take_over))
+        self.events = ((6, "slot moved", self._move_slot), (8, "master killed", self._kill), (14, "replica takes over", self._take_over))
 
     def _check_masters(self, *numbers):
         for number in numbers:

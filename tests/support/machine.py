@@ -5,6 +5,7 @@ busy the test is. It also tells how long the processes that a test names have wa
 counts for each thread. Times are seconds of time.monotonic()."""
 
 import contextlib
+import glob
 import os
 import subprocess
 import sys
@@ -105,6 +106,7 @@ def _sample_waits(files):
                 waited = int(os.pread(file, 100, 0).split()[1]) / 1e9
             except ProcessLookupError:
                 files.remove(file)
+                os.close(file)
                 continue
             now = time.monotonic()
             if (more := waited - before.get(file, waited)) >= WAITED:
@@ -115,9 +117,9 @@ def _sample_waits(files):
 def _told_of_processes(files):
     """Until the test has ended."""
     for line in sys.stdin:
-        with contextlib.suppress(FileNotFoundError):
-            for thread in os.listdir(f"/proc/{int(line)}/task"):
-                files.append(os.open(f"/proc/{int(line)}/task/{thread}/schedstat", os.O_RDONLY))
+        for path in glob.glob(f"/proc/{int(line)}/task/*/schedstat"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                files.append(os.open(path, os.O_RDONLY))
 
 
 if __name__ == "__main__":
