@@ -14,7 +14,7 @@
 namespace penstock::http {
 
 struct Target {
-  std::string_view scheme;  ///< "http" or "https"; empty for a tunnel
+  std::string_view scheme;  ///< "http" or "https", a literal; empty for a tunnel
   std::string host;         ///< lower case, no brackets, one trailing dot dropped; no mapped IPv4
   std::uint16_t port = 0;
   bool literal = false;  ///< the host is an IPv4 or IPv6 address

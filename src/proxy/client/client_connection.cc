@@ -283,7 +283,7 @@ ClientTimeouts::For ClientConnection::awaited() const {
 }
 
 void ClientConnection::on_timer() {
-  if (!timeouts_.is_over()) return;
+  if (!timeouts_.fired()) return;
   using For = ClientTimeouts::For;
   const auto late = [&](http::Reason why, const char* what, Duration limit, const char* key) {
     return http::Refusal{.why = why, .details = what + (" " + seconds(limit)) + " (" + key + ")"};

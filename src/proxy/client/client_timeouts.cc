@@ -20,7 +20,7 @@ void ClientTimeouts::keep_time() {
   if (limit_ > 0 && (!timer_.running() || timer_.at() > over)) timer_.start(over);
 }
 
-bool ClientTimeouts::is_over() {
+bool ClientTimeouts::fired() {
   if (what_ == For::nothing || limit_ == 0) return false;
   const bool over = loop_.now() >= since_ + limit_;
   if (!over) keep_time();

@@ -15,7 +15,7 @@ class ClientTimeouts {
  public:
   enum class For : std::uint8_t { nothing, request, head, body };
 
-  /// `on_timer` asks whether it is_over().
+  /// `on_timer` must call fired().
   ClientTimeouts(loop::Loop& loop, std::move_only_function<void()> on_timer);
 
   /// What is awaited from now on, and the limit for it; zero: no limit. With the same `what` the time goes on counting.
@@ -24,8 +24,8 @@ class ClientTimeouts {
   /// A part of it came: the time begins again.
   void moved() { since_ = loop_.now(); }
   For what() const { return what_; }
-  /// The timer has fired. False: the time has been prolonged meanwhile, and the timer goes on.
-  bool is_over();
+  /// Whether the time is over. If it was only prolonged meanwhile, the timer is started again.
+  bool fired();
 
  private:
   void keep_time();

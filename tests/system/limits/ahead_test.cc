@@ -58,6 +58,7 @@ TEST(Ahead, of_an_https_url_that_is_intercepted_is_that_of_the_request_inside) {
   EXPECT_GT(any.at("waitMs"), 3'500'000);
   EXPECT_FALSE(any.contains("refused"));
   EXPECT_EQ(whole.at("route"), "/whole") << "a tunnel has none";
+  EXPECT_NE(whole.at("refused"), "");
   const Reply met = stage.fetch("/whole/x");
   EXPECT_EQ(met.status, 503);
   EXPECT_THAT(met.body, testing::HasSubstr(whole.at("refused").get<std::string>()));

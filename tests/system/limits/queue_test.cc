@@ -22,7 +22,8 @@ void arrive_in_order(Stage& stage, std::deque<Client>& clients, int count) {
   }
 }
 
-/// That of a client with a short request over a connection of its own: the aim of docs/performance.md.
+/// With the connection over which it came: the aim of docs/performance.md. Sanitizers surround all memory with their
+/// own.
 TEST(Queue, holds_a_request_in_3_kb) {
   constexpr int kWarm = 200, kMeasured = 2000;
   Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 4000 }"));

@@ -3,7 +3,9 @@
 // away, and a file that changes while Redis is asked.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
+#include <stop_token>
 #include <thread>
 
 #include "system/redis_stage.h"
@@ -82,6 +84,7 @@ TEST(AheadWithoutRedis, has_the_words_of_the_refusal_where_all_is_refused) {
   const Reply told = asked(stage.daemon, stage.origin), met = stage.fetch(stage.daemon);
   EXPECT_EQ(told.status, 200);
   const std::string refused = Json::parse(told.body).at("refused");
+  EXPECT_NE(refused, "");
   EXPECT_EQ(met.status, 503);
   EXPECT_THAT(met.body, HasSubstr(refused));
 }
@@ -106,19 +109,31 @@ TEST(AheadWithoutRedis, is_by_the_own_share_where_that_may_be_used) {
   expect_an_hour(stage.said());
 }
 
-/// Asks until it is told to end.
-void ask_on(const Daemon& daemon, const Origin& origin, const std::atomic<bool>& ends) {
-  while (!ends) {
-    const Reply told = asked(daemon, origin);
-    EXPECT_TRUE(told.whole);
-    if (told.status == 503) {
-      EXPECT_THAT(told.body, HasSubstr("the limits were replaced meanwhile; ask again"));
-    } else {
-      EXPECT_EQ(told.status, 200) << told.body;
-      EXPECT_TRUE(Json::parse(told.body).contains("waitMs")) << told.body;
+/// Four clients that ask all the time. Each is told when a request would leave; or that the limits were replaced
+/// meanwhile, if those ended before Redis had answered.
+class Askers {
+ public:
+  Askers(const Daemon& daemon, const Origin& origin) : daemon_(daemon), origin_(origin) {
+    for (auto& asker : askers_) asker = std::jthread([this](const std::stop_token& ends) { ask_until(ends); });
+  }
+
+  std::atomic<int> answers = 0;
+
+ private:
+  void ask_until(const std::stop_token& ends) {
+    while (!ends.stop_requested()) {
+      const Reply reply = asked(daemon_, origin_);
+      const bool told = reply.status == 200 && reply.body.contains("\"waitMs\"");
+      const bool replaced = reply.status == 503 && reply.body.contains("the limits were replaced meanwhile; ask again");
+      ASSERT_TRUE(reply.whole && (told || replaced)) << reply.head << reply.body;
+      ++answers;
     }
   }
-}
+
+  const Daemon& daemon_;
+  const Origin& origin_;
+  std::array<std::jthread, 4> askers_;
+};
 
 TEST(SharedAhead, is_answered_though_limits_come_and_go_while_redis_is_asked) {
   SharedStage stage(kThreeAnHour);
@@ -128,13 +143,16 @@ TEST(SharedAhead, is_answered_though_limits_come_and_go_while_redis_is_asked) {
   far.port = relay.port();
   const std::string limited = yaml_of(far, far.port), unlimited = "upstreams: { api: { match: 127.0.0.1 } }\n";
   relay.slow_down(20ms);  // so that there is nearly always one that waits for Redis
-  std::atomic<bool> ends = false;
-  std::vector<std::thread> askers(4);
-  for (auto& asker : askers) asker = std::thread([&] { ask_on(daemon, stage.origin, ends); });
-  for (int i = 0; i < 8; ++i) EXPECT_TRUE(daemon.reloads(i % 2 == 0 ? unlimited : limited));
-  ends = true;
-  for (auto& asker : askers) asker.join();
-  EXPECT_TRUE(eventually([&] { return ahead(daemon, stage.origin).at("waitMs") == 0; })) << "once Redis has told";
+  Askers askers(daemon, stage.origin);
+  for (int i = 0; i < 4; ++i) {
+    const int before = askers.answers;
+    ASSERT_TRUE(eventually([&] { return ahead(daemon, stage.origin).at("waitMs") == 0; })) << "Redis has told";
+    ASSERT_TRUE(eventually([&] { return askers.answers > before + 8; })) << "each has asked since";
+    EXPECT_TRUE(daemon.reloads(unlimited));
+    EXPECT_TRUE(daemon.reloads(limited));
+  }
+  const int before = askers.answers;
+  EXPECT_TRUE(eventually([&] { return askers.answers > before + 8; })) << "none waits for ever";
 }
 
 }  // namespace
