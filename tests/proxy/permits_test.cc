@@ -90,7 +90,7 @@ TEST_F(PermitsTest, what_is_not_to_be_held_is_answered_whole) {
 }
 
 TEST_F(PermitsTest, what_is_not_to_be_held_waits_for_its_turn) {
-  db().limits = {{.kind = WindowConfig{.reservoir = 1, .interval = 100ms}, .name = "window"}};
+  db().limits = {{.kind = PacerConfig{.qps = 10}, .name = "pacer"}};
   Asker first, second;
   ask_permit(first, {}, "/@db?hold=no");
   ask_permit(second, {}, "/@db?hold=no");
@@ -98,7 +98,7 @@ TEST_F(PermitsTest, what_is_not_to_be_held_waits_for_its_turn) {
   EXPECT_FALSE(second.over());
   EXPECT_TRUE(finish(second));
   EXPECT_TRUE(granted(second));
-  EXPECT_EQ(told_.back().limited_by, "window");
+  EXPECT_EQ(told_.back().limited_by, "pacer");
 }
 
 TEST_F(PermitsTest, weighs_what_its_field_says_where_a_limit_counts_units) {
