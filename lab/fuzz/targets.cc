@@ -116,7 +116,8 @@ void check_target(std::string_view method, std::string_view text) {
   must(!tunnel || target->resource.empty(), "a tunnel has no path", text);
   must(tunnel || asks_server || target->resource.starts_with('/'), "a path begins with a slash", text);
   for (const char c : target->resource) must(c > ' ' && c < 0x7f && c != '#', "the path fits a request line", text);
-  const std::string url = target->scheme + "://" + target->authority() + (asks_server ? "" : target->resource);
+  const std::string url =
+      std::string(target->scheme) + "://" + target->authority() + (asks_server ? "" : target->resource);
   const auto again = http::parse_target(method, tunnel ? target->authority() : url);
   must(again && again->authority() == target->authority() && again->resource == target->resource, "it is stable", text);
 }
