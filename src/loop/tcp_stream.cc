@@ -15,6 +15,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "loop/fd_limit.h"

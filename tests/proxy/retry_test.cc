@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <memory>
 
 #include "proxy/client/local_sink.h"
 #include "proxy/retry_fixture.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <memory>
 
 #include "proxy/dispatcher_fixture.h"
 #include "support/held_port.h"
