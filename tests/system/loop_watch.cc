@@ -119,9 +119,8 @@ Clock::duration LoopWatch::waited() const {
   return std::chrono::duration_cast<Clock::duration>(all) + waited_here();
 }
 
-Clock::duration LoopWatch::waited_here() {
-  const std::chrono::duration<double> here(ran_and_waited("/proc/thread-self").second);
-  return std::chrono::duration_cast<Clock::duration>(here);
+Clock::duration LoopWatch::waited_of(const std::string& thread) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ran_and_waited(thread).second));
 }
 
 // The machine explains late turns in two ways, which overlap: the system tells how long it let this thread wait, and

@@ -6,12 +6,16 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <ranges>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
+
+#include "system/loop_watch.h"
 
 namespace penstock::trial {
 
@@ -21,32 +25,59 @@ bool throughout(Clock::duration time, const std::function<bool()>& condition) {
   return held;
 }
 
-void Arrivals::note() {
+void Arrivals::watch(const Daemon& program) {
   const std::lock_guard lock(mutex_);
-  times_.push_back(std::chrono::system_clock::now());
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(program.pid()) + "/task"))
+    watched_[thread.path()] = LoopWatch::waited_of(thread.path());
+}
+
+void Arrivals::note() {
+  thread_local Clock::duration here{};
+  const auto since = [](Clock::duration& before, Clock::duration now) {
+    return std::max(Clock::duration{}, now - std::exchange(before, now));  // nothing is told of a thread that has ended
+  };
+  const std::lock_guard lock(mutex_);
+  const auto at = std::chrono::system_clock::now();
+  Clock::duration waited = since(here, LoopWatch::waited_here());
+  for (auto& [thread, before] : watched_) waited += since(before, LoopWatch::waited_of(thread));
+  all_.push_back({at, waited});
+}
+
+std::vector<Arrivals::Arrival> Arrivals::all() const {
+  const std::lock_guard lock(mutex_);
+  return all_;
 }
 
 std::vector<Arrivals::Time> Arrivals::times() const {
-  const std::lock_guard lock(mutex_);
-  return times_;
+  std::vector<Time> times;
+  for (const auto& arrival : all()) times.push_back(arrival.at);
+  return times;
 }
 
 bool Arrivals::await(std::size_t count) const {
   return eventually([&] { return this->count() >= count; });
 }
 
-std::size_t fullest_in_time(const std::vector<Arrivals::Time>& arrivals, Clock::duration length) {
+std::size_t fullest_in_time(const Arrivals& noted, Clock::duration length) {
+  const auto arrivals = noted.all();
+  constexpr auto kHeldUp = 50ms;  // what waits leaves with what was due meanwhile
   const auto ahead = std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
   std::size_t most = 0;
   Clock::duration spoilt{};
   for (auto first = arrivals.begin(); first != arrivals.end(); ++first) {
-    const Moment at(first->time_since_epoch() - ahead);
-    const auto late = machine_late(at - length, at);
+    const Moment at(first->at.time_since_epoch() - ahead);
+    Clock::duration waited{};
+    for (auto near = first; near->at > first->at - kHeldUp; --near) {
+      waited += near->waited;
+      if (near == arrivals.begin()) break;
+    }
+    const auto late = machine_late(at - length, at) + std::min<Clock::duration>(waited, kHeldUp);
     if (late > length / 4) {
       spoilt = std::max(spoilt, late);
       continue;
     }
-    const auto end = std::lower_bound(first, arrivals.end(), *first + length - late);
+    const auto end =
+        std::ranges::lower_bound(first, arrivals.end(), first->at + length - late, {}, &Arrivals::Arrival::at);
     most = std::max(most, static_cast<std::size_t>(end - first));
   }
   if (spoilt > 0s) test::say_not_judged(spoilt, "a stretch before which arrivals were held up");

@@ -47,19 +47,29 @@ std::string yaml_of(const Shared& shared, std::uint16_t port);
 class Arrivals {
  public:
   using Time = std::chrono::system_clock::time_point;
+  struct Arrival {
+    Time at;
+    /// For a core, since the arrival before, by the thread that noted this one and by all threads of programs that are
+    /// watched: what was due then may have been held up so long.
+    Clock::duration waited;
+  };
+  /// It has all its threads, and outlives the arrivals.
+  void watch(const Daemon& program);
   void note();
+  std::vector<Arrival> all() const;
   std::vector<Time> times() const;
-  std::size_t count() const { return times().size(); }
+  std::size_t count() const { return all().size(); }
   bool await(std::size_t count) const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<Time> times_;
+  std::vector<Arrival> all_;
+  std::map<std::string, Clock::duration> watched_;  // threads, and for how long each had waited
 };
 
 /// The most arrivals in any stretch of that length, where the machine may have let the first of a stretch arrive late,
 /// and so nearer to the last: the stretch counts as longer by that.
-std::size_t fullest_in_time(const std::vector<Arrivals::Time>& arrivals, Clock::duration length);
+std::size_t fullest_in_time(const Arrivals& arrivals, Clock::duration length);
 /// How many fell into each stretch that begins at a multiple of `length` since 1970; none is left out.
 std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Clock::duration length);
 class Relay;

@@ -37,13 +37,17 @@ struct Account {
   ~Account() {
     for (auto* origin : {&api, &uploads}) EXPECT_EQ(origin->complaint(), "");
   }
-  Daemon& add() { return daemons.emplace_back(Given{.yaml = keys}); }
+  Daemon& add() {
+    Daemon& daemon = daemons.emplace_back(Given{.yaml = keys});
+    arrivals.watch(daemon);
+    return daemon;
+  }
 
   /// Never more than the window, and at least 97 % of it while nothing but the machine held requests up.
   void expect_one_window() const {
     const auto times = arrivals.times();
     ASSERT_FALSE(times.empty());
-    EXPECT_LE(fullest_in_time(times, kInterval), static_cast<std::size_t>(kMost));
+    EXPECT_LE(fullest_in_time(arrivals, kInterval), static_cast<std::size_t>(kMost));
     constexpr int kIntervals = 4;
     const auto ahead = std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
     const Moment from(times.front().time_since_epoch() - ahead);

@@ -26,7 +26,7 @@ TEST(SharedRoutes, hold_their_requests_to_their_limit_and_no_others_up) {
     searches.note();
     if (visit.read_body()) visit.answer(200, "found");
   });
-  for (int i = 0; i < 3; ++i) stage.add();
+  for (int i = 0; i < 3; ++i) searches.watch(stage.add());
   Load searching(stage.ports(), stage.origin.url("/search"));
   ASSERT_TRUE(searches.await(20)) << "from now on searches wait";
   const auto before = stage.arrivals.count();
@@ -36,7 +36,7 @@ TEST(SharedRoutes, hold_their_requests_to_their_limit_and_no_others_up) {
   const auto passed = stage.arrivals.count() - before;
   expect_only_successes(searching.stop());
   expect_only_successes(answered);
-  EXPECT_LE(fullest_in_time(searches.times(), 1s), 20u);
+  EXPECT_LE(fullest_in_time(searches, 1s), 20u);
   EXPECT_GT(passed, 400u) << "in the four seconds that eighty searches take";
   EXPECT_LT(answered.longest, 500ms) << "a search waits longer";
   for (const auto& daemon : stage.daemons) {
