@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -186,31 +187,39 @@ void Daemon::spawn() {
   launch.out = given_.stdout_fd >= 0 ? given_.stdout_fd : nowhere.fd();
   pid_ = launch.start();
   ::close(err[1]);
-  stderr_fd_ = err[0];
-  stderr_reader_ = std::thread([this, fd = err[0]] { listen_to_stderr(fd); });
+  fcntl(err[0], F_SETFL, O_NONBLOCK);
+  stderr_pipe_ = Socket(err[0]);
+  stderr_reader_ = std::thread([this] { listen_to_stderr(); });
 }
 
-void Daemon::listen_to_stderr(int fd) {
+/// With the lock. All that the program has written by now: it is in the pipe, if the reader has not had it yet.
+void Daemon::hear() const {
   char bytes[4096];
-  for (ssize_t count; (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
-    std::unique_lock lock(mutex_);
+  while (!is_deaf_ && !stderr_ended_) {
+    const ssize_t count = ::read(stderr_pipe_.fd(), bytes, sizeof bytes);
+    if (count < 0) return;
+    stderr_ended_ = count == 0;
     stderr_.append(bytes, static_cast<std::size_t>(count));
-    hears_nothing_ = is_deaf_;
     said_.notify_all();
-    said_.wait(lock, [this] { return !is_deaf_; });
   }
-  ::close(fd);
-  const std::lock_guard lock(mutex_);
-  stderr_ended_ = true;
-  said_.notify_all();
+}
+
+void Daemon::listen_to_stderr() {
+  for (;;) {
+    pollfd watched{stderr_pipe_.fd(), POLLIN, 0};
+    ::poll(&watched, 1, -1);
+    std::unique_lock lock(mutex_);
+    said_.wait(lock, [this] { return !is_deaf_; });
+    hear();
+    if (stderr_ended_) return;
+  }
 }
 
 void Daemon::block_stderr() {
-  const Socket pipe(::open(("/proc/self/fd/" + std::to_string(stderr_fd_)).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-  std::unique_lock lock(mutex_);
+  const std::string itself = "/proc/self/fd/" + std::to_string(stderr_pipe_.fd());
+  const Socket pipe(::open(itself.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  const std::lock_guard lock(mutex_);
   is_deaf_ = true;
-  EXPECT_EQ(::write(pipe.fd(), "\n", 1), 1);  // wakes the reader for the last time
-  said_.wait(lock, [this] { return hears_nothing_; });
   const std::string page(4096, '\n');
   for (const auto size : {page.size(), 1UL}) {
     while (::write(pipe.fd(), page.data(), size) == static_cast<ssize_t>(size)) {
@@ -264,6 +273,7 @@ bool Daemon::speaks_of_reload(std::size_t so_far) const {
 
 bool Daemon::reloads() const {
   std::unique_lock lock(mutex_);
+  hear();
   const std::size_t so_far = stderr_.size();
   signal(SIGHUP);
   const bool said = said_.wait_for(lock, kPatience, [&] { return speaks_of_reload(so_far); });
@@ -278,6 +288,7 @@ bool Daemon::reloads(const std::string& yaml) const {
 
 std::string Daemon::diagnostics() const {
   const std::lock_guard lock(mutex_);
+  hear();
   return stderr_;
 }
 

@@ -95,13 +95,14 @@ class Daemon {
   std::optional<int> exit_code(Clock::duration patience = kPatience);
   /// From now on nobody reads its stderr, and the pipe is full.
   void block_stderr();
-  /// Its diagnostics so far.
+  /// Its diagnostics so far: all that it had written before the call. Unless its stderr is blocked.
   std::string diagnostics() const;
 
  private:
   void spawn();
   bool speaks_of_reload(std::size_t so_far) const;
-  void listen_to_stderr(int fd);
+  void hear() const;
+  void listen_to_stderr();
   bool await_listening();
   bool reap(bool block);
   void finish();
@@ -114,10 +115,10 @@ class Daemon {
 
   mutable std::mutex mutex_;
   mutable std::condition_variable said_;
-  std::string stderr_;
-  bool stderr_ended_ = false;
-  bool is_deaf_ = false, hears_nothing_ = false;  // to be, and to have become so
-  int stderr_fd_ = -1;
+  mutable std::string stderr_;
+  mutable bool stderr_ended_ = false;
+  bool is_deaf_ = false;
+  Socket stderr_pipe_;  // its end here, which does not block
   std::thread stderr_reader_;
 };
 
