@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/core_time.h"
 #include "support/machine.h"
 
 namespace penstock::trial {
@@ -34,7 +35,7 @@ void Beside::ask_until(int peers, const std::function<bool()>& done) {
 void Beside::answer(test::Socket& peer) {
   Clock::duration before{};
   while (!peer.read_until("\r\n\r\n").empty()) {
-    const auto waited_so_far = LoopWatch::waited_here();
+    const auto waited_so_far = test::core_time_of().waited;
     origin_waited_ += (waited_so_far - std::exchange(before, waited_so_far)).count();
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
   }

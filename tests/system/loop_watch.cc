@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "support/core_time.h"
 #include "support/machine.h"
 
 namespace penstock::trial {
@@ -47,19 +47,12 @@ double stood_between(const std::string& before, const std::string& now, double b
   return std::max(by_sum, by_buckets + (grown("count") - below) * lower);
 }
 
-/// For how many seconds a thread has run, and waited for a processor: one that always has something to do waits where
-/// one that sleeps is woken at once. 0 where the system does not tell.
-std::pair<double, double> ran_and_waited(const std::string& thread) {
-  double ran = 0, waited = 0;
-  std::ifstream(thread + "/schedstat") >> ran >> waited;
-  return {ran / 1e9, waited / 1e9};
-}
+double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-/// The same of each thread of the program, by the place where the system tells of it: how long it has run.
-std::map<std::string, double> ran_of_threads(const Daemon& daemon) {
-  std::map<std::string, double> all;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(daemon.pid()) + "/task"))
-    all[thread.path()] = ran_and_waited(thread.path()).first;
+/// How long each thread of the program has run.
+std::map<std::string, std::chrono::nanoseconds> ran_of_threads(const Daemon& daemon) {
+  std::map<std::string, std::chrono::nanoseconds> all;
+  for (const auto& thread : test::threads_of(daemon.pid())) all[thread] = test::core_time_of(thread).ran;
   return all;
 }
 
@@ -110,17 +103,14 @@ std::string LoopWatch::page_after_turns(double count) const {
 
 LoopWatch::Turns LoopWatch::so_far() const {
   std::string page = page_after_turns(1);
-  const auto [ran, waited] = ran_and_waited(thread_of_loop_);
-  return {.page = std::move(page), .ran = ran, .waited = waited + stolen_from_a_processor()};
+  const auto [ran, waited] = test::core_time_of(thread_of_loop_);
+  return {.page = std::move(page), .ran = in_seconds(ran), .waited = in_seconds(waited) + stolen_from_a_processor()};
 }
 
 Clock::duration LoopWatch::waited() const {
-  const std::chrono::duration<double> all(ran_and_waited(thread_of_loop_).second + stolen_from_a_processor());
-  return std::chrono::duration_cast<Clock::duration>(all) + waited_here();
-}
-
-Clock::duration LoopWatch::waited_of(const std::string& thread) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(ran_and_waited(thread).second));
+  const std::chrono::duration<double> stolen(stolen_from_a_processor());
+  return std::chrono::duration_cast<Clock::duration>(stolen) + test::core_time_of(thread_of_loop_).waited +
+         test::core_time_of().waited;
 }
 
 // The machine explains late turns in two ways, which overlap: the system tells how long it let this thread wait, and

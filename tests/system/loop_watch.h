@@ -21,10 +21,6 @@ class LoopWatch {
   void expect_no_stall() const { expect_in_time(kStall); }
   /// For how long this machine has let the loop wait for a processor so far, and the thread that asks.
   Clock::duration waited() const;
-  /// The same of the thread that asks alone.
-  static Clock::duration waited_here() { return waited_of("/proc/thread-self"); }
-  /// The same of any thread, by the place where the system tells of it.
-  static Clock::duration waited_of(const std::string& thread);
 
  private:
   static constexpr double kSlow = 0.05, kStall = 0.25;  // bounds of buckets

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -15,7 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "system/loop_watch.h"
+#include "support/core_time.h"
 
 namespace penstock::trial {
 
@@ -25,22 +24,27 @@ bool throughout(Clock::duration time, const std::function<bool()>& condition) {
   return held;
 }
 
-void Arrivals::watch(const Daemon& program) {
+namespace {
+Clock::duration ahead_of_steady() {
+  return std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
+}
+}  // namespace
+
+void Arrivals::watch(pid_t program) {
   const std::lock_guard lock(mutex_);
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(program.pid()) + "/task"))
-    watched_[thread.path()] = LoopWatch::waited_of(thread.path());
+  for (const auto& thread : test::threads_of(program)) watched_[thread] = test::core_time_of(thread).waited;
 }
 
-void Arrivals::note() {
+Arrivals::Arrival Arrivals::note() {
   thread_local Clock::duration here{};
   const auto since = [](Clock::duration& before, Clock::duration now) {
     return std::max(Clock::duration{}, now - std::exchange(before, now));  // nothing is told of a thread that has ended
   };
   const std::lock_guard lock(mutex_);
   const auto at = std::chrono::system_clock::now();
-  Clock::duration waited = since(here, LoopWatch::waited_here());
-  for (auto& [thread, before] : watched_) waited += since(before, LoopWatch::waited_of(thread));
-  all_.push_back({at, waited});
+  Clock::duration waited = since(here, test::core_time_of().waited);
+  for (auto& [thread, before] : watched_) waited += since(before, test::core_time_of(thread).waited);
+  return all_.emplace_back(at, waited);
 }
 
 std::vector<Arrivals::Arrival> Arrivals::all() const {
@@ -54,6 +58,16 @@ std::vector<Arrivals::Time> Arrivals::times() const {
   return times;
 }
 
+Clock::duration Arrivals::waited(Moment from, Moment to) const {
+  Clock::duration all_waited{};
+  const auto ahead = ahead_of_steady();
+  for (const auto& arrival : all()) {
+    const Moment at(arrival.at.time_since_epoch() - ahead);
+    if (at > from && at <= to) all_waited += arrival.waited;
+  }
+  return all_waited;
+}
+
 bool Arrivals::await(std::size_t count) const {
   return eventually([&] { return this->count() >= count; });
 }
@@ -61,7 +75,7 @@ bool Arrivals::await(std::size_t count) const {
 std::size_t fullest_in_time(const Arrivals& noted, Clock::duration length) {
   const auto arrivals = noted.all();
   constexpr auto kHeldUp = 50ms;  // what waits leaves with what was due meanwhile
-  const auto ahead = std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
+  const auto ahead = ahead_of_steady();
   std::size_t most = 0;
   Clock::duration spoilt{};
   for (auto first = arrivals.begin(); first != arrivals.end(); ++first) {
@@ -182,6 +196,23 @@ bool comes_to_say(const Daemon& daemon, const std::string& words) {
   return eventually([&] { return daemon.diagnostics().find(words) != std::string::npos; });
 }
 bool is_up(const Daemon& daemon) { return daemon.metric("penstock_redis_up") == 1; }
+bool has_told_redis(const Daemon& daemon) {
+  const auto calls = [&] { return daemon.metric("penstock_redis_calls_total"); };
+  // Some are never answered, such as a subscription. What is called between the two readings counts as unanswered.
+  const auto unanswered = [&] {
+    const double answered = daemon.metric("penstock_redis_round_trip_seconds_count");
+    return calls() - answered;
+  };
+  const double before = calls();
+  double least = unanswered();
+  return eventually([&] {
+    const bool again = calls() > before;
+    const double now = unanswered();
+    least = std::min(least, now);
+    return again && now == least;
+  });
+}
+
 bool is_degraded(const Daemon& daemon) { return daemon.metric("penstock_degraded") == 1; }
 
 double errors(const Daemon& daemon, std::string_view kind) {

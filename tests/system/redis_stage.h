@@ -54,10 +54,12 @@ class Arrivals {
     Clock::duration waited;
   };
   /// It has all its threads, and outlives the arrivals.
-  void watch(const Daemon& program);
-  void note();
+  void watch(pid_t program);
+  Arrival note();
   std::vector<Arrival> all() const;
   std::vector<Time> times() const;
+  /// In all, by the arrivals between.
+  Clock::duration waited(Moment from, Moment to) const;
   std::size_t count() const { return all().size(); }
   bool await(std::size_t count) const;
 
@@ -114,6 +116,9 @@ bool comes_to_say(const Daemon& daemon, const std::string& words);
 bool is_up(const Daemon& daemon);
 bool is_degraded(const Daemon& daemon);
 double errors(const Daemon& daemon, std::string_view kind);
+/// Waits until it has called Redis once more, as it does every second, and all its calls are answered: what it had to
+/// tell has been told, and the next call comes in a second.
+bool has_told_redis(const Daemon& daemon);
 std::size_t lines_with(const std::string& text, std::string_view words);
 
 /// The words of a rule that docs/limits.md prints, the first for Redis, the second for sentinels.

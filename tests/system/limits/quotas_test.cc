@@ -39,7 +39,7 @@ struct Account {
   }
   Daemon& add() {
     Daemon& daemon = daemons.emplace_back(Given{.yaml = keys});
-    arrivals.watch(daemon);
+    arrivals.watch(daemon.pid());
     return daemon;
   }
 

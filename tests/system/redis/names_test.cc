@@ -39,7 +39,7 @@ struct Two {
   Daemon& add(const std::string& yaml) {
     Daemon& daemon = daemons.emplace_back(Given{.yaml = yaml});
     EXPECT_TRUE(settled(daemon)) << daemon.diagnostics();
-    arrivals.watch(daemon);
+    arrivals.watch(daemon.pid());
     return daemon;
   }
   /// All Redis that are configured answer, and limits are shared.

@@ -26,7 +26,7 @@ TEST(SharedRoutes, hold_their_requests_to_their_limit_and_no_others_up) {
     searches.note();
     if (visit.read_body()) visit.answer(200, "found");
   });
-  for (int i = 0; i < 3; ++i) searches.watch(stage.add());
+  for (int i = 0; i < 3; ++i) searches.watch(stage.add().pid());
   Load searching(stage.ports(), stage.origin.url("/search"));
   ASSERT_TRUE(searches.await(20)) << "from now on searches wait";
   const auto before = stage.arrivals.count();
