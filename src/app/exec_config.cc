@@ -19,6 +19,11 @@ namespace penstock::app {
 namespace {
 
 using Wrong = std::unexpected<std::string>;
+
+/// Longer than that of a daemon: a command would go on alone, and so have a whole limit for itself, where Redis is late
+/// once, and it waits for one answer where thousands of requests wait for a daemon's.
+constexpr std::chrono::milliseconds kRedisTimeout{500};
+
 constexpr std::array<std::string_view, 5> kKinds{"slidingWindow", "window", "counter", "pacer", "tokenBucket"};
 
 /// An option as it was given.
@@ -179,6 +184,7 @@ std::expected<Config, std::string> config_of(const HostLimits& given) {
   if (!given.redis.empty()) {
     auto redis = parse_redis_url(given.redis);
     if (!redis) return Wrong("--redis: " + redis.error());
+    redis->timeout = kRedisTimeout;
     config.redis.push_back(*std::move(redis));
   }
   if (const auto issues = config::find_issues(config); !issues.empty()) return Wrong(issues[0].message);
