@@ -39,7 +39,6 @@ inline LimitConfig refusing(LimitConfig limit) {
 
 class RedisChange : public SharedLimiterTest {
  protected:
-  RedisChange() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   /// A young generation grants no permits for long.
   std::unique_ptr<LimiterFixture> grown_up(std::vector<LimitConfig> limits) {
     server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -", "NX"});

@@ -12,7 +12,6 @@ namespace {
 
 class GenerationTest : public SharedLimiterTest {
  protected:
-  GenerationTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   /// Each knows of the others.
   void three_at_work(const LimitConfig& limit) {
     for (auto& each : three_) each = desk({limit});

@@ -336,6 +336,8 @@ class LimiterFixture final : public flow::LimiterEvents {
 /// Desks at a real redis-server.
 class SharedLimiterTest : public testing::Test {
  protected:
+  SharedLimiterTest() { config_.timeout = 5s; }  // a Redis that is late is only where a test says so
+
   std::unique_ptr<LimiterFixture> make(std::vector<LimitConfig> limits) {
     config_.port = server_.port();
     return std::make_unique<LimiterFixture>(run_, resolver_, config_, std::move(limits));

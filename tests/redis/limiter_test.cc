@@ -18,7 +18,6 @@ using testing::SizeIs;
 
 class LimiterTest : public SharedLimiterTest {
  protected:
-  LimiterTest() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   bool has_key(std::string_view key) {
     return run_.run_until([&] { return server_.run({"EXISTS", key}).integer == 1; });
   }

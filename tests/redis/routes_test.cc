@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "redis/in_time.h"
 #include "redis/limiter_fixture.h"
 
 namespace penstock::redis {
@@ -51,6 +53,16 @@ class SharedRoutes : public SharedLimiterTest {
     for (const auto& key : server_.run({"KEYS", "penstock:{github}:line:*"}).items) keys.push_back(key.text);
     return keys;
   }
+  /// The key of the only line, once that is another one; nothing: it never is.
+  std::optional<std::string> only_line_but(const std::string& key) {
+    std::string found;
+    const auto is_another = [&] {
+      const auto all = lines();
+      found = all.size() == 1 ? all[0] : key;
+      return found != key;
+    };
+    return run_.run_until(is_another) ? std::optional(found) : std::nullopt;
+  }
   /// Groups pause in Redis; a process that is made later hears of it when a lane of the group asks.
   void pause_in_redis(flow::Time length, std::string_view group) {
     const auto other = desk({pacer(100)});
@@ -87,9 +99,11 @@ TEST_F(SharedRoutes, keep_their_limit_over_all_processes_and_hold_no_other_lane_
   const flow::Time took = run_.loop.now() - began, error = clock_error(*all[0], *all[1], *all[2]);
   const auto searches = booked(all, "search"), others = booked(all, "");
   EXPECT_LE(fullest(searches, kInterval - error), 20u);
-  EXPECT_GE(searches.size(), 20u * static_cast<std::size_t>(kFor / kInterval) * 9 / 10);
-  const auto rate = static_cast<double>(searches.size() + others.size()) * 1e6 / static_cast<double>(took);
-  EXPECT_GE(rate, 0.9 * 300) << "what searches do not take of the whole";
+  const auto least = [&](double rate) {
+    return 0.9 * rate * static_cast<double>(took) / 1e6 - missed_units(rate, began, began + took);
+  };
+  EXPECT_GE(searches.size(), least(20 * 1e6 / kInterval));
+  EXPECT_GE(searches.size() + others.size(), least(300)) << "what searches do not take of the whole";
   for (const auto& desk : all) EXPECT_FALSE(desk->degraded());
 }
 
@@ -105,7 +119,7 @@ TEST_F(SharedRoutes, without_a_limit_of_the_upstream_share_theirs) {
   const auto searches = booked(all, "search");
   const flow::Time error = clock_error(*all[0], *all[1]);
   EXPECT_LE(fullest(searches, 200'000 - error), 11u);
-  EXPECT_LE(searches.back() - searches.front(), 79 * 20'000 * 12 / 10) << "at nearly the whole rate";
+  EXPECT_TRUE(in_time(79 * 20'000 * 12 / 10, searches.front(), searches.back())) << "at nearly the whole rate";
 }
 
 TEST_F(SharedRoutes, compose_with_limits_of_groups) {
@@ -214,8 +228,7 @@ TEST_F(SharedRoutes, a_lane_that_ends_gives_its_place_up_though_others_of_the_ro
   run_.run_for(100'000);
   ASSERT_THAT(lines(), SizeIs(1)) << "one of them asks for both";
   one->leave(1);
-  run_.run_for(200'000);
-  EXPECT_THAT(lines(), IsEmpty());
+  ASSERT_TRUE(run_.run_until([&] { return lines().empty(); }));
   ASSERT_TRUE(took_off(*one, 2)) << "the other one leaves in its stead";
   EXPECT_EQ(one->took_off()[1].group, "c");
   run_.run_for(5'000'000);
@@ -231,12 +244,13 @@ TEST_F(SharedRoutes, a_place_in_the_line_of_a_route_is_given_up_once_none_of_its
   one->arrive(1, flow::LaneKey("c", "search"));
   ASSERT_TRUE(heard(*one, answers, 2));
   one->leave(1);
-  run_.run_for(200'000);
-  ASSERT_THAT(lines(), SizeIs(1));
-  EXPECT_THAT(standing_in(lines()[0]), SizeIs(1)) << "for the other group's lane";
+  const auto stands_for_one = [&] {
+    const auto all = lines();
+    return all.size() == 1 && standing_in(all[0]).size() == 1;
+  };
+  ASSERT_TRUE(run_.run_until(stands_for_one)) << "for the other group's lane";
   one->leave(2);
-  run_.run_for(200'000);
-  EXPECT_THAT(lines(), IsEmpty());
+  ASSERT_TRUE(run_.run_until([&] { return lines().empty(); }));
   run_.run_for(5'000'000);
   EXPECT_FALSE(in_use(*one));
 }
@@ -270,7 +284,7 @@ TEST_F(SharedRoutes, the_pause_of_one_group_delays_no_estimate_of_another) {
 }
 
 TEST_F(SharedRoutes, their_lanes_wake_when_redis_goes_though_a_group_is_paused) {
-  config_.timeout = 50ms, config_.when_down = WhenDown::open;
+  config_.when_down = WhenDown::open;
   pause_in_redis(40'000'000, "x");
   const auto a = desk({pacer(100), of_search(SlidingWindowConfig{.max = 1, .interval = 50s})});
   a->arrive(1, flow::LaneKey("y", "search"));
@@ -299,14 +313,14 @@ TEST_F(SharedRoutes, a_reload_leaves_no_place_in_lines_that_there_are_no_longer)
     ASSERT_TRUE(took_off(*one, 1));
     one->arrive(1, flow::LaneKey("b", "search"));
     ASSERT_TRUE(at_once || run_.run_until([&] { return lines().size() == 1; }));
+    const std::string of_route = at_once ? "" : lines()[0];
     change({pacer(100), slow, each()});
     run_.run_for(300'000);
-    ASSERT_THAT(lines(), SizeIs(1));
-    const std::string of_group = lines()[0];
+    const auto of_group = only_line_but(of_route);
+    ASSERT_TRUE(of_group);
     one->change({pacer(100), slow});
     run_.run_for(300'000);
-    ASSERT_THAT(lines(), SizeIs(1));
-    EXPECT_NE(lines()[0], of_group);
+    ASSERT_TRUE(only_line_but(*of_group));
     one->leave(1);
     EXPECT_TRUE(run_.run_until([&] { return lines().empty(); }));
     run_.run_for(5'000'000);
@@ -331,7 +345,8 @@ TEST_F(SharedRoutes, a_counter_of_one_is_reset_in_time) {
     const flow::Time error = clock_error(*all[0], *all[1]);
     for (std::size_t period = 1; period < 4; ++period)
       EXPECT_GE(times[5 * period] - times[0], static_cast<flow::Time>(period) * 300'000 - error);
-    EXPECT_LE(times.back() - times.front(), 3 * 350'000 + error) << by_group << ": four periods, none left out";
+    EXPECT_TRUE(in_time(3 * 350'000 + error, times.front(), times.back()))
+        << by_group << ": four periods, none left out";
   }
 }
 
@@ -350,7 +365,6 @@ TEST_F(SharedRoutes, a_departure_that_leaves_late_counts_late_in_redis) {
 }
 
 TEST_F(SharedRoutes, without_redis_go_by_their_parts) {
-  config_.timeout = 50ms;
   const auto all = desks(2, {pacer(1'000), of_search(SlidingWindowConfig{.max = 10, .interval = 60s})});
   for (const auto& desk : all) desk->work_without_end(4);
   const auto knows_the_other = [](const auto& desk) { return desk->limiter().processes() == 2; };

@@ -124,7 +124,7 @@ TEST_F(SharedCosts, are_remembered_as_settled_when_redis_has_lost_its_memory) {
 }
 
 TEST_F(SharedCosts, are_settled_in_this_process_while_redis_is_away) {
-  config_.when_down = WhenDown::share;
+  config_.timeout = 500ms;
   const auto a = desk({a_thousand()});
   server_.pause();
   a->arrive(1, {}, kFew);

@@ -26,8 +26,6 @@ LimitConfig sliding(int max) { return {.kind = SlidingWindowConfig{.max = max, .
 
 class QuarantineTest : public SharedLimiterTest {
  protected:
-  QuarantineTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
-
   static std::string key(std::string_view limit) { return "penstock:{github}:" + std::string(limit); }
   void spoil(const std::string& key) {
     server_.run({"DEL", key});
