@@ -90,7 +90,7 @@ TEST_F(PermitsTest, what_is_not_to_be_held_is_answered_whole) {
 }
 
 TEST_F(PermitsTest, what_is_not_to_be_held_waits_for_its_turn) {
-  db().limits = {{.kind = PacerConfig{.qps = 10}, .name = "pacer"}};
+  db().limits = {{.kind = PacerConfig{.qps = 1}, .name = "pacer"}};
   Asker first, second;
   ask_permit(first, {}, "/@db?hold=no");
   ask_permit(second, {}, "/@db?hold=no");

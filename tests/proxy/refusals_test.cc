@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "proxy/clients_fixture.h"
@@ -166,12 +167,16 @@ TEST_F(RefusalsTest, are_not_what_is_spent_of_one_owner_after_another) {
 
 TEST_F(RefusalsTest, are_not_what_was_booked_before_its_pause_and_left_in_it) {
   config_.unmatched.limits = {{.kind = PacerConfig{.qps = 25}}};
-  test::Origin origin(gives({kSpentFor7s, kSpentFor7s}));
+  std::promise<void> paused;
+  test::Origin origin([&](test::Origin&, test::Socket& peer, int) {
+    if (peer.read_until("\r\n\r\n").contains(" /booked ")) paused.get_future().wait();
+    peer.send(kSpentFor7s);
+  });
   Asker first, booked;
   get(first, origin.host());
-  get(booked, origin.host());
-  ASSERT_TRUE(finish(first));
-  ASSERT_FALSE(booked.over());
+  get(booked, origin.host(), "/booked");
+  EXPECT_TRUE(finish(first));
+  paused.set_value();
   ASSERT_TRUE(finish(booked));
   EXPECT_THAT(notices_, IsEmpty());
   EXPECT_THAT(record_.pauses, SizeIs(2));
