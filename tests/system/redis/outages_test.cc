@@ -14,7 +14,8 @@ namespace penstock::trial {
 namespace {
 
 constexpr int kLimit = 32;
-constexpr auto kTimeout = 300ms;
+/// Where Redis goes silent, and where it does not: a busy machine may be late with a call and its answer by itself.
+constexpr std::chrono::milliseconds kShort = 300ms, kLong = 3s;
 
 /// A Redis behind a relay, and how it is reached.
 class RedisWay {
@@ -105,6 +106,7 @@ struct Outage {
   void (*begins)(RedisWay&);
   void (*ends)(RedisWay&);
   bool another = true;  ///< it makes another Redis take over, where there is one
+  std::chrono::milliseconds timeout = kLong;
 };
 void PrintTo(const Outage& outage, std::ostream* out) { *out << outage.name; }
 
@@ -113,7 +115,8 @@ const Outage kOutages[] = {
      [](RedisWay& way) {
        if (!way.has_another()) way.redis().start();
      }},
-    {"stopped", "timeout", [](RedisWay& way) { way.redis().pause(); }, [](RedisWay& way) { way.redis().resume(); }},
+    {"stopped", "timeout", [](RedisWay& way) { way.redis().pause(); }, [](RedisWay& way) { way.redis().resume(); },
+     true, kShort},
     {"flushed", kNewGeneration, [](RedisWay& way) { way.redis().run({"FLUSHALL"}); }, [](RedisWay&) {}, false},
     {"scripts_flushed", kNothing,
      [](RedisWay& way) {
@@ -131,10 +134,10 @@ const Outage kOutages[] = {
      },
      false},
     {"read_only", "readonly", [](RedisWay& way) { way.demote(); }, [](RedisWay& way) { way.promote(); }},
-    {"slow", "timeout", [](RedisWay& way) { way.relay().slow_down(3 * kTimeout); },
-     [](RedisWay& way) { way.relay().pass(); }, false},
+    {"slow", "timeout", [](RedisWay& way) { way.relay().slow_down(3 * kShort); },
+     [](RedisWay& way) { way.relay().pass(); }, false, kShort},
     {"reset", "lost", [](RedisWay& way) { way.relay().reset(); }, [](RedisWay&) {}, false},
-    {"black_hole", "timeout", [](RedisWay& way) { way.hold(); }, [](RedisWay& way) { way.pass(); }},
+    {"black_hole", "timeout", [](RedisWay& way) { way.hold(); }, [](RedisWay& way) { way.pass(); }, true, kShort},
 };
 
 using Ways = std::pair<std::string_view, std::unique_ptr<RedisWay> (*)()>;
@@ -148,14 +151,15 @@ const Ways kWays[] = {
 class RedisOutages : public testing::TestWithParam<std::tuple<Ways, Outage>> {
  protected:
   std::string yaml() const {
-    return "redis: { timeout: " + std::to_string(kTimeout.count()) + "ms, whenDown: refuse, " + way_->keys() +
+    return "redis: { timeout: " + std::to_string(std::get<1>(GetParam()).timeout.count()) + "ms, whenDown: refuse, " +
+           way_->keys() +
            " }\nupstreams: { api: { match: 127.0.0.1, limits: [ { window: { reservoir: " + std::to_string(kLimit) +
            ", interval: 366d, mode: refuse } } ] } }\n";
   }
   int ask(const Daemon& daemon) {
     const auto since = Clock::now();
     const int status = daemon.ask(get(origin_.url("/"))).status;
-    EXPECT_TRUE(within(2 * kTimeout + kLate, since)) << "no request waits longer for Redis";
+    EXPECT_TRUE(within(2 * kShort + kLate, since)) << "no request waits longer for Redis";
     passed_ += status == 200 ? 1 : 0;
     return status;
   }
@@ -165,8 +169,6 @@ class RedisOutages : public testing::TestWithParam<std::tuple<Ways, Outage>> {
     return head.substr(0, head.find(' ', 2));
   }
   static bool is_at_work(const Daemon& daemon) { return is_up(daemon) && !is_degraded(daemon); }
-  static double calls_of(const Daemon& daemon) { return daemon.metric("penstock_redis_calls_total"); }
-  static double answers_to(const Daemon& daemon) { return daemon.metric("penstock_redis_round_trip_seconds_count"); }
 
   const std::unique_ptr<RedisWay> way_ = std::get<0>(GetParam()).second();
   Origin origin_;
@@ -181,13 +183,7 @@ TEST_P(RedisOutages, pass_no_limit_hold_up_no_request_and_end) {
     for (int i = 0; i < 4; ++i) EXPECT_EQ(ask(*daemon), 200);
   }
   // A Redis that takes over within a horizon of departures may count these twice: all eight, if it came now.
-  for (const auto* daemon : {&one, &other}) {
-    const double calls = calls_of(*daemon), unanswered = calls - answers_to(*daemon);
-    const auto has_told = [&] {
-      return calls_of(*daemon) > calls && calls_of(*daemon) - answers_to(*daemon) <= unanswered;
-    };
-    ASSERT_TRUE(eventually(has_told)) << "Redis is told that they have left, by each";
-  }
+  for (const auto* daemon : {&one, &other}) ASSERT_TRUE(has_told_redis(*daemon)) << "that they have left, by each";
 
   const auto before = generation();
   outage.begins(*way_);

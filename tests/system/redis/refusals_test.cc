@@ -127,7 +127,7 @@ struct StrictSentinel {
     ASSERT_FALSE(sentinel.server.run({words.begin(), words.end()}).is_error());
   }
   std::string yaml() const {
-    return "redis: { timeout: 500ms, whenDown: refuse, url: 'redis+sentinel://" + sentinel.at() +
+    return "redis: { timeout: 3s, whenDown: refuse, url: 'redis+sentinel://" + sentinel.at() +
            "/mymaster', sentinel: { user: penstock, password: PASSWORD } }\n"
            "upstreams: { api: { match: 127.0.0.1, limits: [ { pacer: { qps: 200 } } ] } }\n";
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kWindow = "penstock:{api}:window";
 
 std::string by_url(const std::string& url, const std::string& keys = "") {
-  return "redis: { timeout: 500ms, whenDown: refuse, url: '" + url + "'" + keys +
+  return "redis: { timeout: 3s, whenDown: refuse, url: '" + url + "'" + keys +
          " }\nupstreams: { api: { match: 127.0.0.1, limits: [ { window: { reservoir: 1000, interval: 24h } } ] } }\n";
 }
 

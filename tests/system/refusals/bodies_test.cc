@@ -44,9 +44,9 @@ TEST(RefusedUpload, that_is_longer_than_what_is_kept_hears_of_it_in_its_middle) 
   expect_sent(stage.origin, stage.daemon, reply, 1);
 }
 
-/// The rest of the body comes, and all of it is served.
+void send_the_rest(Client& client) { client.send(chunk(", second") + "0\r\n\r\n"); }
+
 void expect_the_whole_upload(Limited& stage, Client& client) {
-  client.send(chunk(", second") + "0\r\n\r\n");
   const Reply reply = client.reply();
   EXPECT_EQ(reply.status, 200);
   expect_sent(stage.origin, stage.daemon, reply, 2);
@@ -55,10 +55,12 @@ void expect_the_whole_upload(Limited& stage, Client& client) {
 
 TEST(RefusedUpload, that_is_short_goes_on_while_it_waits_and_is_sent_whole) {
   Limited stage(kFour);
-  stage.origin.otherwise(refuses_after(5, "Retry-After: 0.5\r\n", scripts::answers(200, "served")));
+  stage.origin.otherwise(refuses_after(5, "Retry-After: 10\r\n", scripts::answers(200, "served")));
   Client client(stage.daemon.port());
   client.send(streaming(stage) + chunk("first"));
   ASSERT_TRUE(stage.daemon.await_pending("api", 1)) << "it waits again";
+  send_the_rest(client);
+  EXPECT_EQ(stage.daemon.admin("/resume?upstream=api", "POST").status, 200);
   expect_the_whole_upload(stage, client);
 }
 
@@ -69,6 +71,7 @@ TEST(RefusedUpload, that_is_short_goes_on_in_its_second_flight) {
   Client client(stage.daemon.port());
   client.send(streaming(stage) + chunk("first"));
   ASSERT_TRUE(stage.origin.await(2));
+  send_the_rest(client);
   expect_the_whole_upload(stage, client);
 }
 

@@ -64,7 +64,7 @@ class HundredClients : public testing::TestWithParam<std::tuple<std::string, int
       EXPECT_EQ(reply.status, 200) << reply.head;
       EXPECT_EQ(reply.body, "/" + std::to_string(i) + body(i));
     }
-    EXPECT_TRUE(within(1s + kPaused, origin.recovers()));
+    EXPECT_TRUE(within(kPaused + 700ms + kLate, origin.recovers()));
   }
   /// Those that had left at once, and then one a pause.
   static void expect_few_refusals(const Recovering& origin, int at_once) {

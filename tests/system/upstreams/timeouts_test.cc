@@ -49,11 +49,11 @@ TEST(FirstByteTimeout, counts_from_the_last_byte_of_the_request) {
 }
 
 TEST(FirstByteTimeout, does_not_count_a_body_that_flows) {
-  Stage stage(with_defaults("timeouts: { firstByte: 400ms }"));
+  Stage stage(with_defaults("timeouts: { firstByte: 2s }"));
   stage.origin.otherwise([](Visit& visit) {
     visit.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n");
     for (int i = 0; i < 4; ++i) {
-      std::this_thread::sleep_for(200ms);  // in all longer than firstByte
+      std::this_thread::sleep_for(600ms);  // in all longer than firstByte
       visit.write("x");
     }
   });
