@@ -196,8 +196,7 @@ class Forecasts(Staged):
 
                 moment, leaves_in = stage.until(told, f"{name}: the last departure in its cell")
                 self.penstock.until(name, lambda one: one["totals"]["success"] == count, "all have left")
-                last = max(one["ts"] for one in map(json.loads, self.penstock.log.read_text().splitlines())
-                           if (one["upstream"], one["event"]) == (name, "dispatch"))
+                last = max(one["ts"] for one in self.penstock.events(name, "dispatch", count))
                 left = datetime.datetime.fromisoformat(last.replace("Z", "+00:00")).timestamp()
                 since_1970 = time.time() - time.monotonic()
                 late = machine.late(moment / 1000 - since_1970, left - since_1970) * 1000

@@ -92,11 +92,17 @@ class Penstock(Program):
     def until(self, name, condition, what):
         return until(lambda: condition(self.upstream(name)), f"{name}: {what}")
 
-    def event(self, name, kind):
-        """The first one of that kind."""
+    def events(self, name, kind, count):
+        """Those of that kind, once there are so many."""
 
         def found():
-            events = map(json.loads, self.log.read_text().splitlines()) if self.log.exists() else []
-            return next((one for one in events if one["upstream"] == name and one["event"] == kind), None)
+            lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
+            events = [json.loads(line) for line in lines if line.endswith("\n")]
+            events = [one for one in events if one["upstream"] == name and one["event"] == kind]
+            return events if len(events) >= count else None
 
-        return until(found, f"{kind} of {name}")
+        return until(found, f"{count} {kind} of {name}")
+
+    def event(self, name, kind):
+        """The first one of that kind."""
+        return self.events(name, kind, 1)[0]
