@@ -183,7 +183,7 @@ class Daemon(Server):
         self.await_listening()
 
     def said(self):
-        return self._path("said").read_text(errors="replace")[-4000:]
+        return self._path("said").read_text(errors="replace")
 
     def events(self):
         return self._path("events").read_text(encoding="utf-8").splitlines()

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/exec_config.h"
 #include "app/program.h"
 #include "support/origin.h"
 #include "support/redis_server.h"
@@ -67,8 +68,9 @@ class ExecWithoutFile : public testing::Test {
 
 TEST_F(ExecWithoutFile, holds_each_request_inside_https_to_the_limit_and_leaves_nothing) {
   const auto start = std::chrono::steady_clock::now();
-  const auto ended = exec({"--limit", held_to("2/s"), "--summary"},
-                          "for i in 1 2 3 4 5 6; do curl -sS " + url() + " & done; wait; ls $XDG_RUNTIME_DIR");
+  const auto ended =
+      exec({"--limit", held_to("2/s"), "--summary"},
+           "curl --no-progress-meter --parallel --parallel-immediate " + url() + "[1-6]; ls $XDG_RUNTIME_DIR");
   EXPECT_GE(std::chrono::steady_clock::now() - start, 5 * 511ms);
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.out, MatchesRegex("(ok\n){6}penstock-exec-[A-Za-z0-9]{6}\n"));
@@ -259,6 +261,13 @@ TEST_F(ExecWithoutFile, shares_a_limit_with_others_through_redis) {
   const auto json = nlohmann::json::parse(third.err.substr(third.err.find('{')));
   EXPECT_EQ(json["upstreams"][0]["requests"], 1);
   EXPECT_EQ(json["upstreams"][0]["waitedFor"]["counter"], 1);
+}
+
+/// A command that goes on alone has the whole limit for itself.
+TEST_F(ExecWithoutFile, gives_redis_more_time_than_a_daemon_does) {
+  const auto config = config_of({.limits = {"a.test=5/s"}, .redis = "redis://127.0.0.1"});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->redis.at(0).timeout, 10 * RedisConfig{}.timeout);
 }
 
 TEST_F(ExecWithoutFile, goes_on_without_a_redis_that_does_not_answer) {
