@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -20,8 +21,8 @@ namespace {
 
 using Wrong = std::unexpected<std::string>;
 
-/// Longer than that of a daemon: a command would go on alone, and so have a whole limit for itself, where Redis is late
-/// once, and it waits for one answer where thousands of requests wait for a daemon's.
+/// Ten times that of a daemon. A command that finds Redis late once goes on alone, and has a whole limit for itself. It
+/// can wait longer: it is one program, where a daemon has the requests of many.
 constexpr std::chrono::milliseconds kRedisTimeout{500};
 
 constexpr std::array<std::string_view, 5> kKinds{"slidingWindow", "window", "counter", "pacer", "tokenBucket"};

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <thread>
 
 #include "proxy/clients_fixture.h"
@@ -167,16 +166,17 @@ TEST_F(RefusalsTest, are_not_what_is_spent_of_one_owner_after_another) {
 
 TEST_F(RefusalsTest, are_not_what_was_booked_before_its_pause_and_left_in_it) {
   config_.unmatched.limits = {{.kind = PacerConfig{.qps = 25}}};
-  std::promise<void> paused;
-  test::Origin origin([&](test::Origin&, test::Socket& peer, int) {
-    if (peer.read_until("\r\n\r\n").contains(" /booked ")) paused.get_future().wait();
-    peer.send(kSpentFor7s);
+  test::Origin origin([](test::Origin& self, test::Socket& peer, int) {
+    for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
+      if (head.contains(" /booked ")) self.wait_for_release();
+      peer.send(kSpentFor7s);
+    }
   });
   Asker first, booked;
   get(first, origin.host());
   get(booked, origin.host(), "/booked");
-  EXPECT_TRUE(finish(first));
-  paused.set_value();
+  ASSERT_TRUE(finish(first));
+  origin.release();
   ASSERT_TRUE(finish(booked));
   EXPECT_THAT(notices_, IsEmpty());
   EXPECT_THAT(record_.pauses, SizeIs(2));

@@ -336,7 +336,7 @@ class LimiterFixture final : public flow::LimiterEvents {
 /// Desks at a real redis-server.
 class SharedLimiterTest : public testing::Test {
  protected:
-  SharedLimiterTest() { config_.timeout = 5s; }  // a Redis that is late is only where a test says so
+  SharedLimiterTest() { config_.timeout = 5s; }  // Redis is late only where a test says so
 
   std::unique_ptr<LimiterFixture> make(std::vector<LimitConfig> limits) {
     config_.port = server_.port();

@@ -14,7 +14,8 @@ using testing::SizeIs;
 
 class WhenDownTest : public SharedLimiterTest {
  protected:
-  WhenDownTest() { config_.timeout = 500ms; }  // no busy machine takes as long
+  WhenDownTest() { config_.timeout = 500ms; }  // an outage is noticed soon, and few stalls of a machine are as long
+
   template <typename... Desks>
   bool all_up(const Desks&... desks) {
     return run_.run_until([&] { return ((desks->up() && !desks->degraded()) && ...); });
@@ -50,7 +51,7 @@ TEST_F(WhenDownTest, from_the_start_a_process_goes_on_alone_at_once) {
   a->arrive(5);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 5; }));
   EXPECT_GE(run_.loop.now() - since, 40'000);
-  EXPECT_TRUE(in_time(60'000, a->booked().front(), a->booked().back()));
+  EXPECT_TRUE(in_time(60'000, a->booked().front(), a->booked().back())) << "10 ms apart";
   server_.start();
   ASSERT_TRUE(all_up(a));
   EXPECT_FALSE(a->degraded());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For how long threads have run, and waited for a core, as the system tells: a thread that always has something to do
-// waits where one that sleeps is woken at once. From any thread.
+// For how long threads have run, and waited for a core, as the system tells. The measure of machine.h does not see that
+// of a thread which always has something to do: it waits where one that sleeps is woken at once. Any thread may ask.
 #pragma once
 
 #include <sys/types.h>

@@ -219,6 +219,7 @@ void Daemon::block_stderr() {
   const std::string itself = "/proc/self/fd/" + std::to_string(stderr_pipe_.fd());
   const Socket pipe(::open(itself.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   const std::lock_guard lock(mutex_);
+  hear();
   is_deaf_ = true;
   const std::string page(4096, '\n');
   for (const auto size : {page.size(), 1UL}) {

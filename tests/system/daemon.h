@@ -95,7 +95,7 @@ class Daemon {
   std::optional<int> exit_code(Clock::duration patience = kPatience);
   /// From now on nobody reads its stderr, and the pipe is full.
   void block_stderr();
-  /// Its diagnostics so far: all that it had written before the call. Unless its stderr is blocked.
+  /// Its diagnostics so far: all that it had written before the call, and before its stderr was blocked.
   std::string diagnostics() const;
 
  private:

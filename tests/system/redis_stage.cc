@@ -196,6 +196,12 @@ bool comes_to_say(const Daemon& daemon, const std::string& words) {
   return eventually([&] { return daemon.diagnostics().find(words) != std::string::npos; });
 }
 bool is_up(const Daemon& daemon) { return daemon.metric("penstock_redis_up") == 1; }
+bool is_degraded(const Daemon& daemon) { return daemon.metric("penstock_degraded") == 1; }
+
+double errors(const Daemon& daemon, std::string_view kind) {
+  return daemon.metric("penstock_redis_errors_total", "kind=\"" + std::string(kind) + "\"");
+}
+
 bool has_told_redis(const Daemon& daemon) {
   const auto calls = [&] { return daemon.metric("penstock_redis_calls_total"); };
   // Some are never answered, such as a subscription. What is called between the two readings counts as unanswered.
@@ -203,20 +209,14 @@ bool has_told_redis(const Daemon& daemon) {
     const double answered = daemon.metric("penstock_redis_round_trip_seconds_count");
     return calls() - answered;
   };
-  const double before = calls();
   double least = unanswered();
+  const double before = calls();  // later: what the reading above has missed is not the call that is waited for
   return eventually([&] {
     const bool again = calls() > before;
     const double now = unanswered();
     least = std::min(least, now);
     return again && now == least;
   });
-}
-
-bool is_degraded(const Daemon& daemon) { return daemon.metric("penstock_degraded") == 1; }
-
-double errors(const Daemon& daemon, std::string_view kind) {
-  return daemon.metric("penstock_redis_errors_total", "kind=\"" + std::string(kind) + "\"");
 }
 
 void expect_back(const Daemon& daemon, Moment since) {

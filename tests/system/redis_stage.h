@@ -55,10 +55,11 @@ class Arrivals {
   };
   /// It has all its threads, and outlives the arrivals.
   void watch(pid_t program);
+  /// One arrives now; which is given back, too.
   Arrival note();
   std::vector<Arrival> all() const;
   std::vector<Time> times() const;
-  /// In all, by the arrivals between.
+  /// The sum over all that arrived after `from` and by `to`.
   Clock::duration waited(Moment from, Moment to) const;
   std::size_t count() const { return all().size(); }
   bool await(std::size_t count) const;

@@ -26,7 +26,7 @@ TEST(Ahead, is_when_the_request_leaves_that_comes_next) {
   ASSERT_NE(came, seen.end());
   EXPECT_GT(wait, 500ms);
   EXPECT_GE(came->at, asked + wait - 50ms);
-  EXPECT_TRUE(within(wait + 50ms, told, came->at)) << (came->at - told) / 1ms << " ms";
+  EXPECT_TRUE(within(wait + 50ms, told, came->at)) << (came->at - told) / 1ms << " ms, told " << wait / 1ms;
   EXPECT_EQ(ahead.at("limitedBy"), "pacer");
   EXPECT_EQ(ahead.at("route"), "/heavy");
   EXPECT_GE(ahead.at("pending"), 10);

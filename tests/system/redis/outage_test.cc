@@ -47,7 +47,7 @@ TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once
   const Daemon& daemon = stage.add(relay);
   EXPECT_EQ(stage.fetch(daemon).status, 200);
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("2 [0-9]+ 1c [0-9.]+ 1 .*"));
-  ASSERT_TRUE(has_told_redis(daemon)) << "whoever books may have more to say to Redis";
+  ASSERT_TRUE(has_told_redis(daemon)) << "what books may have more to say to Redis";
   relay.lose_replies();
   EXPECT_EQ(stage.fetch(daemon).status, 503);
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("2 [0-9]+ 1c [0-9.]+ 2 .*"));

@@ -14,7 +14,7 @@ namespace penstock::trial {
 namespace {
 
 constexpr int kLimit = 32;
-/// Where Redis goes silent, and where it does not: a busy machine may be late with a call and its answer by itself.
+/// kShort where Redis goes silent; kLong elsewhere, for a busy machine may itself be late with a call and its answer.
 constexpr std::chrono::milliseconds kShort = 300ms, kLong = 3s;
 
 /// A Redis behind a relay, and how it is reached.

@@ -55,7 +55,7 @@ void expect_the_whole_upload(Limited& stage, Client& client) {
 
 TEST(RefusedUpload, that_is_short_goes_on_while_it_waits_and_is_sent_whole) {
   Limited stage(kFour);
-  stage.origin.otherwise(refuses_after(5, "Retry-After: 10\r\n", scripts::answers(200, "served")));
+  stage.origin.otherwise(refuses_after(5, "Retry-After: 25\r\n", scripts::answers(200, "served")));
   Client client(stage.daemon.port());
   client.send(streaming(stage) + chunk("first"));
   ASSERT_TRUE(stage.daemon.await_pending("api", 1)) << "it waits again";
