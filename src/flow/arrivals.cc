@@ -101,8 +101,9 @@ Ticket Arrivals::wait(std::uint32_t index, Time deadline) {
   requests_[index].deadline = deadline;
   queue_.add(index);
   // If other processes wait for the same permits, this request must be in their line from now on: the lane asks again.
-  LaneAsk& ask = requests_[index].lane->ask;
-  if (ask.awaits() && asker_.asynchronous()) ask.forget_told();
+  Lane& lane = *requests_[index].lane;
+  lane.grew |= lane.ask.for_departures() && lane.wants() > 0;
+  if (lane.ask.awaits() && asker_.asynchronous()) lane.ask.forget_told();
   return requests_.ticket(index);
 }
 

@@ -3,6 +3,7 @@
 #include "flow/asker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
@@ -39,6 +40,7 @@ bool Asker::ask(Time now, Lane& lane, std::size_t count, const Load& load) {
   stop_.not_reserved();
   const Ask ask = ask_of(lane, count, load);
   lane.ask.begin(count, load);
+  lane.grew = false;
   return put(now, ask);
 }
 
@@ -161,6 +163,7 @@ void Asker::tell(Time now, Lane& lane, const Booking& booking) {
   if (booking.stop == Booking::Stop::permit) {
     lanes_.ask_for_route_no_more(now, lane);
     lane.ask.enter_line(booking.scope);
+    if (std::exchange(lane.grew, false)) return;  // it asks again, so that all are in the line
     return lane.ask.await_permit(booking.scope);
   }
   if (booking.ask_again == 0 && !booking.departures.empty()) {  // the lane asks when its last departure is near

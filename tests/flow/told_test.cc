@@ -236,6 +236,9 @@ TEST(Permit, of_all_processes_is_waited_for_by_each_newcomer_from_its_arrival_on
   yard.arrive(3);
   EXPECT_EQ(limiter.asks.size(), 2u) << "one ask at a time";
   yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
+  EXPECT_THAT(limiter.asks.back(), (Asked{"", 3})) << "which came meanwhile";
+  yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
+  EXPECT_EQ(limiter.asks.size(), 3u) << "there is nothing new to tell";
   yard.arrive(4);
   EXPECT_THAT(limiter.asks.back(), (Asked{"", 4}));
 }

@@ -136,21 +136,6 @@ TEST_F(LimiterTest, with_a_semaphore_of_its_own_asks_once_for_what_is_used_up) {
   EXPECT_LE(a->told_to_ask_after().size(), 3u);
 }
 
-TEST_F(LimiterTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_asks) {
-  server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -"});  // a young generation would not grant any for long
-  const auto a = desk({{.kind = SemaphoreConfig{.capacity = 1, .lease = 60s}, .name = "permits"}});
-  a->fly_on();
-  a->arrive();
-  ASSERT_TRUE(took_off(*a, 1));
-  const auto since = run_.loop.now();
-  for (std::size_t i = 0; i < 10; ++i) {
-    a->arrive();
-    a->land(i);
-    ASSERT_TRUE(took_off(*a, i + 2));
-  }
-  EXPECT_TRUE(in_time(kSecond, since, now())) << "none waited until all is told anew, a second later";
-}
-
 TEST_F(LimiterTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_answer_to_wait) {
   const auto a = desk({pacer(0.05)}), b = desk({of_group(pacer(0.05))});
   const auto digits = flow::GroupHash(config_.prefix, "github")("guild");

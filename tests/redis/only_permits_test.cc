@@ -95,6 +95,16 @@ TEST_F(OnlyPermits, say_for_how_many_they_wait_when_redis_knows_of_none) {
   EXPECT_THAT(told_, ElementsAre("0 0:1:0:8:0:0:0"));
 }
 
+TEST_F(OnlyPermits, say_for_how_many_they_wait_when_it_has_doubled) {
+  one_flies_and_others_wait();  // five
+  EXPECT_EQ(start(9), 0u);
+  run_.run_for(0);
+  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_EQ(start(10), 0u);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 0:1:0:10:0:0:0"));
+}
+
 TEST_F(OnlyPermits, look_again_when_they_were_told_to_and_not_if_that_was_taken_back) {
   LimitConfig lasting = limits_[0];
   std::get<SemaphoreConfig>(lasting.kind).lease = 60s;
