@@ -178,7 +178,7 @@ def killed_and_empty(stage):
     stage.redis.start()
 
 
-PAUSED = Setting(("pacer: { qps: 200 }",), on_refusal="rest", seconds=8)
+PAUSED = Setting(("pacer: { qps: 200 }",), on_refusal="rest", seconds=8, obey="retry: off")
 NONE_IN_THE_PAUSE = (at_most_sent(0, "paused", ("paused", 3.5), "none leaves in the 3.5 s that are left of the pause"),
                      used(200, ("paused", 4.2), 8, 0.95))
 
@@ -219,8 +219,9 @@ def note_differing(stage):
 
 
 def note_lost_leases(stage):
-    cut_off(2, 1)(stage)
-    stage.wait_until(6)
+    """The first permits may all be one process's. When these come back, each process has its share."""
+    cut_off(2, 6)(stage)
+    stage.wait_until(11)
     stage.notes["lost"] = sum("lease_lost" in line for line in stage.daemons[2].events())
 
 
@@ -233,7 +234,7 @@ TOLD = [
            Setting((("pacer: { qps: 400 }",), ("pacer: { qps: 400 }",), ("pacer: { qps: 300 }",)), seconds=14),
            note_differing, noted("differing", "a line of a log has both limits", lambda found: found)),
     during("semaphore, a process cut off for longer than its lease",
-           Setting(("semaphore: { capacity: 10, lease: 2s }",), flight_us=4_000_000, on_refusal="rest", seconds=6,
+           Setting(("semaphore: { capacity: 10, lease: 2s }",), flight_us=4_000_000, on_refusal="rest", seconds=11,
                    delays=(0,), when_down="wait"), note_lost_leases,
            noted("lost", "its log says lease_lost", lambda found: found)),
 ]
