@@ -102,7 +102,7 @@ Ticket Arrivals::wait(std::uint32_t index, Time deadline) {
   queue_.add(index);
   // If other processes wait for the same permits, this request must be in their line from now on: the lane asks again.
   Lane& lane = *requests_[index].lane;
-  lane.grew |= lane.ask.for_departures() && lane.wants() > 0;
+  lane.grew |= lane.ask.for_departures() && lane.wants() >= lane.ask.count();
   if (lane.ask.awaits() && asker_.asynchronous()) lane.ask.forget_told();
   return requests_.ticket(index);
 }

@@ -69,6 +69,7 @@ Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, const Load& load) {
     return Asked::granted;
   }
   lane.ask.begin(1, load);
+  lane.grew = false;
   if (!answered) return Asked::under_way;
   if (!book(now, lane, lane.ask.end(), booking_)) return Asked::refused;
   const bool pause_is_over = booking_.limited_by == kPause && booking_.departures.empty() && booking_.not_before <= now;
@@ -163,7 +164,8 @@ void Asker::tell(Time now, Lane& lane, const Booking& booking) {
   if (booking.stop == Booking::Stop::permit) {
     lanes_.ask_for_route_no_more(now, lane);
     lane.ask.enter_line(booking.scope);
-    if (std::exchange(lane.grew, false)) return;  // it asks again, so that all are in the line
+    // It asks again, so that all are in the line; but what is beyond a full queue waits for this answer alone.
+    if (std::exchange(lane.grew, false) && lane.queue.beyond() == 0) return;
     return lane.ask.await_permit(booking.scope);
   }
   if (booking.ask_again == 0 && !booking.departures.empty()) {  // the lane asks when its last departure is near

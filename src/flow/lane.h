@@ -142,7 +142,7 @@ class Lane {
   LaneQueue queue;
   Departures departures;  ///< booked and not taken yet
   LaneAsk ask;
-  bool grew = false;  ///< a request has joined since it asked, for which that ask is not
+  bool grew = false;  ///< since it asked, so that it wants twice as much as it asked for
   SlotWait slot_wait;
   std::uint64_t last_served = 0;  ///< a serial number: the lane served longest ago goes first
   RouteLanes* const route;

@@ -236,11 +236,36 @@ TEST(Permit, of_all_processes_is_waited_for_by_each_newcomer_from_its_arrival_on
   yard.arrive(3);
   EXPECT_EQ(limiter.asks.size(), 2u) << "one ask at a time";
   yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
-  EXPECT_THAT(limiter.asks.back(), (Asked{"", 3})) << "which came meanwhile";
-  yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
-  EXPECT_EQ(limiter.asks.size(), 3u) << "there is nothing new to tell";
   yard.arrive(4);
   EXPECT_THAT(limiter.asks.back(), (Asked{"", 4}));
+}
+
+TEST(Permit, of_all_processes_is_waited_for_by_those_that_came_while_the_first_one_asked) {
+  SlowLimiter limiter;
+  limiter.its_patience = 50 * kMs;
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
+  const Booking no_permit{.stop = Stop::permit, .scope = Scope::upstream};
+  yard.arrive(1);
+  yard.arrive(2);
+  yard.answer(no_permit);
+  EXPECT_THAT(limiter.asks.back(), (Asked{"", 2}));
+  yard.arrive(3);
+  yard.answer(no_permit);
+  EXPECT_EQ(limiter.asks.size(), 2u) << "half as many again are told of with the next that comes";
+  yard.arrive(4);
+  EXPECT_THAT(limiter.asks.back(), (Asked{"", 4}));
+}
+
+TEST(Permit, that_is_not_there_refuses_at_once_who_was_let_in_beyond_a_full_queue_to_ask) {
+  SlowLimiter limiter;
+  limiter.its_patience = 50 * kMs;
+  SchedulerFixture yard({.max_concurrent = 4, .max_pending = 0}, limiter);
+  yard.arrive(1);
+  yard.arrive(2);
+  yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
+  EXPECT_EQ(limiter.asks.size(), 1u);
+  EXPECT_EQ(yard.refusals.at(1).why, Refused::queue_full);
+  EXPECT_EQ(yard.refusals.at(2).why, Refused::queue_full);
 }
 
 TEST(RefuseMode, turns_away_who_is_at_the_head_and_names_the_limit) {

@@ -37,7 +37,9 @@ TEST_F(SharedPermits, that_one_process_returns_are_half_of_another_s_that_waits_
       const std::string value = server_.run({"GET", "penstock:{github}:permits"}).text;
       return value.contains(":13:");
     };
+    const auto since = run_.loop.now();
     ASSERT_TRUE(run_.run_until(waits_for)) << server_.run({"GET", "penstock:{github}:permits"}).text;
+    EXPECT_TRUE(in_time(kSecond / 2, since, run_.loop.now())) << "not with all that is told anew each second";
     for (std::size_t n = 0; n < 10; ++n) a->land(n);
     ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 20; }));
     EXPECT_EQ(b->took_off().size(), 5u) << while_it_asks;

@@ -91,8 +91,10 @@ std::optional<Semaphores::AtHand> Semaphores::take_at_hand(flow::LaneKey lane, s
     HeldSemaphore& of = entry.second;
     of.permits.use(static_cast<std::int64_t>(found.count));
     if (row.number == found.by) {
-      of.awaited.find(lane)->second = wanted - found.count;
-      if (of.waiting() >= 2 * of.in_line) leases_.tell_later(entry);  // far more wait by now than Redis knows
+      const std::size_t before = std::exchange(of.awaited.find(lane)->second, wanted - found.count);
+      const bool more = wanted - found.count > before;
+      // Far more wait by now than Redis knows.
+      if (of.in_line == 0 || (more && of.waiting() >= 2 * of.in_line)) leases_.tell_later(entry);
     } else if (const auto waits = of.awaited.find(lane); waits != of.awaited.end()) {
       of.awaited.erase(waits);
       if (of.awaited.empty() && of.in_line > 0) leases_.tell_later(entry);
