@@ -39,9 +39,8 @@ inline LimitConfig refusing(LimitConfig limit) {
 
 class RedisChange : public SharedLimiterTest {
  protected:
-  /// A young generation grants no permits for long.
   std::unique_ptr<LimiterFixture> grown_up(std::vector<LimitConfig> limits) {
-    server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -", "NX"});
+    begin_an_old_generation();
     auto made = desk(std::move(limits));
     made->fly_on();
     return made;

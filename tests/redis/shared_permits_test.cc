@@ -12,11 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class SharedPermits : public SharedLimiterTest {
- protected:
-  /// A young one would grant none for half a lease.
-  void begin_an_old_generation() { server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -"}); }
-};
+class SharedPermits : public SharedLimiterTest {};
 
 /// Those that arrive while the first of them asks count as well as those that arrive while it waits.
 TEST_F(SharedPermits, that_one_process_returns_are_half_of_another_s_that_waits_for_so_many) {
